@@ -1,4 +1,5 @@
 import type { Coverage } from '../../core/evaluation.ts';
+import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import { placedSteps } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
@@ -8,23 +9,24 @@ import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, hasOneSize, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
-import { summedOver } from '../oracle/judgeable-sums.ts';
+import { canJudgeSums, summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { showsEnds } from '../oracle/secret/variants/index.ts';
 import { type Cost, costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles, openNames } from '../oracle/shapes/drawing.ts';
-import { hasUsualSums } from '../oracle/shapes/large.ts';
+import { hasUsualSums, isJudgedLongRow } from '../oracle/shapes/large.ts';
 import { aimedShapes, firstFitting } from './aimed-shapes.ts';
 import { constantChecks } from './checks-of-values.ts';
 import { shapesOfEqualSizes } from './equal-sizes.ts';
 import { shapesAtGridEdges } from './grid-edges.ts';
 import { irregularSizes, numbersOfExpressions, rareShapes } from './irregular-sizes.ts';
 import { jointShapes } from './joint-shapes.ts';
-import { choicesIn, withFewerMultiprocessors } from './launch-expressions.ts';
+import { choicesIn, shapesForChoices, withFewerMultiprocessors } from './launch-expressions.ts';
 import { shapesOfManyParts } from './many-parts.ts';
 import { mayBeLaunched } from './reachable-steps.ts';
 import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
+import { shapesAroundProducts } from './shapes-around-products.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
 import { raggedShapesForSteps, shapesAtTurns, shapesForSteps } from './step-shapes.ts';
 import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
@@ -349,6 +351,33 @@ export function scarceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
     most: MOST_SCARCE,
   });
   return [...onOtherGpus, ...ofWays];
+}
+
+/** What a shape may cost that is run for a choice of a launch alone, how many there are at most, and in how many dimensions one is larger than it must be. */
+const FOR_CHOICES = { cost: { flop: 4e9, elements: 2 ** 25 }, most: 3, dimensions: 3 } as const;
+
+/**
+ * Of a thorough verification: checks of shapes in which expressions of kernel.json come out as they have in no check, because others are cheaper: `M * N <= 1048576` is false, where
+ * K is 1,024 and more. A simulator may take too long for one.
+ */
+export function choiceChecks(request: VerifyRequest, choice: ChecksRequest, ran: readonly Check[]): Check[] {
+  const { device, candidate, dimensions: timed, thorough = false } = request;
+  const problem = request.problem.file;
+  if (!thorough || !device.decisions || isLong(request)) return [];
+  const takes = takesShape(choice);
+  const known = [timed, ...ran.map(({ dimensions }) => dimensions)];
+  const isJudged = (shape: Dimensions): boolean =>
+    isWithin(FOR_CHOICES.cost, problem, shape) &&
+    (canJudgeSums(problem, shape, known) || isJudgedLongRow(problem, shape));
+  const numbers = [...numbersOfLaunches(candidate.kernel.file), ...numbersOfSteps(candidate.kernel.file)];
+  const pool = (): Dimensions[] =>
+    shapesAroundProducts({ problem, numbers: [...new Set(numbers)], listed: timed, most: FOR_CHOICES.dimensions })
+      .filter((shape) => isJudged(shape) && takes(shape))
+      .map((shape) => ({ shape, flop: evaluateExpression(problem.flop, shape) }))
+      .toSorted((a, b) => a.flop - b.flop)
+      .map(({ shape }) => shape);
+  const found = shapesForChoices(request, ran, { takes, pool });
+  return found.slice(0, FOR_CHOICES.most).map((shape) => ({ ...extremeCheck(shape), isLarge: true }));
 }
 
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */

@@ -78,19 +78,23 @@ function openWays(
   return new Map(all.filter(([key]) => !seen.has(key)));
 }
 
-/**
- * Choices of kernel.json's expressions that came out one way in all of these shapes, although the kernel takes others: `min(N, 4096)` that was
- * never 4096. What parameters and listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise.
- */
-export function oneWayChoices(
+/** One way in which a choice came out in no shape, although the kernel takes others. */
+interface OpenChoice {
+  readonly key: string;
+  readonly choice: Choice;
+  readonly way: string;
+}
+
+/** What parameters and listed dimensions alone decide counts only if the kernel takes a shape in which it comes out otherwise. */
+function openChoices(
   request: Request,
   planned: readonly Planned[],
   takes: (shape: Dimensions) => boolean,
-): LaunchChoice[] {
+): OpenChoice[] {
   const { candidate, problem } = request;
   const isFixed = fixedIn(candidate);
   const isOfListed = (name: string): boolean => isFixed(name) || problem.file.dimensions[name]?.values !== undefined;
-  const open = [...openWays(request, planned).values()];
+  const open = [...openWays(request, planned)].map(([key, one]) => ({ key, ...one }));
   if (open.length === 0) return [];
   const listed = variantsOf(problem.file, planned, takes);
   const possible = new Set(listed.flatMap((shape) => [...choicesIn(request, { dimensions: shape }).keys()]));
@@ -98,8 +102,43 @@ export function oneWayChoices(
     .filter(
       ({ choice: { node }, way }) => node.kind === 'call' || canBe(way === 'true', textOf(node), candidate.parameters),
     )
-    .filter(({ choice, way }) => !hasOnly(choice.node, isOfListed) || possible.has(wayKey(choice, way)))
-    .map(({ choice: { path, node }, way }) => ({ path, text: textOf(node), never: outcomeOf(node, way) }));
+    .filter(({ choice, key }) => !hasOnly(choice.node, isOfListed) || possible.has(key));
+}
+
+/**
+ * Choices of kernel.json's expressions that came out one way in all of these shapes, although the kernel takes others: `min(N, 4096)` that was
+ * never 4096.
+ */
+export const oneWayChoices = (
+  request: Request,
+  planned: readonly Planned[],
+  takes: (shape: Dimensions) => boolean,
+): LaunchChoice[] =>
+  openChoices(request, planned, takes).map(({ choice: { path, node }, way }) => ({
+    ...{ path, text: textOf(node), never: outcomeOf(node, way) },
+  }));
+
+/** How many shapes are planned in search of a choice that comes out otherwise: every second, third and so on of more. */
+const MOST_PLANNED = 1500;
+
+/** Of some shapes, the first in which choices come out as they have in none of those that ran. The shapes are asked for only if there are such choices. */
+export function shapesForChoices(
+  request: Request,
+  planned: readonly Planned[],
+  { takes, pool }: { takes: (shape: Dimensions) => boolean; pool: () => readonly Dimensions[] },
+): Dimensions[] {
+  const open = new Set(openChoices(request, planned, takes).map(({ key }) => key));
+  const found: Dimensions[] = [];
+  const all = open.size === 0 ? [] : pool();
+  const step = Math.ceil(all.length / MOST_PLANNED);
+  for (const dimensions of all.filter((_, i) => i % step === 0)) {
+    const keys = [...choicesIn(request, { dimensions }).keys()].filter((key) => open.has(key));
+    if (keys.length === 0) continue;
+    found.push(dimensions);
+    for (const key of keys) open.delete(key);
+    if (open.size === 0) break;
+  }
+  return found;
 }
 
 /** Numbers of multiprocessors that are tried, the least with which a choice comes out otherwise. */

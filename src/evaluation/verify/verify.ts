@@ -25,7 +25,7 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { functionsIn } from './aimed-shapes.ts';
 import { troubleOf } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
-import { CHECKS_OF_CODE, dearShapes, scarceChecks } from './checks-of-code.ts';
+import { CHECKS_OF_CODE, choiceChecks, dearShapes, scarceChecks } from './checks-of-code.ts';
 import { placesOfValues } from './checks-of-values.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
@@ -104,7 +104,13 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   const ran: Check[] = [];
   const widths = thorough && !isLong(request) ? new WidthSearch(request, choice) : undefined;
   const widthChecks = async (): Promise<Check[]> => (await widths?.checks(coverage, ran)) ?? [];
-  const further = [...CHECKS_OF_CODE, () => scarceChecks(request, choice, ran), widthChecks, memory];
+  const further = [
+    ...CHECKS_OF_CODE,
+    () => scarceChecks(request, choice, ran),
+    widthChecks,
+    () => choiceChecks(request, choice, ran),
+    memory,
+  ];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
   const guide = new InputGuide(seed, met);
   const followingFromOthers = async (): Promise<Check | undefined> =>

@@ -5,8 +5,10 @@ import { planLaunches } from '../../../src/evaluation/launches/plan-launches.ts'
 import {
   oneWayChoices,
   type Planned,
+  shapesForChoices,
   withFewerMultiprocessors,
 } from '../../../src/evaluation/verify/launch-expressions.ts';
+import { shapesAroundProducts } from '../../../src/evaluation/verify/shapes-around-products.ts';
 import { H200 } from '../../../src/hardware/specs/h200.ts';
 import { copying, toyCandidate, toyProblem } from '../../support/toy-problem.ts';
 
@@ -85,5 +87,30 @@ describe('expressions of kernel.json that came out one way', () => {
     expect(few('min(800 * floor(device.smCount / 2), 100 * R)')).toEqual([{ ...at(9), multiprocessors: 2 }]);
     expect(few('min(200 * device.smCount, 100 * R)')).toEqual([]);
     expect(few('min(70000, 100 * R)')).toEqual([]);
+  });
+});
+
+describe('shapes in which they come out otherwise', () => {
+  const steps = launching('R', { when: 'R >= 1024 && C % 8 == 0 && R * C <= 1048576' });
+  const takes = (): boolean => true;
+  const pool = () =>
+    shapesAroundProducts({ problem: file, numbers: [1024, 8, 1048576], listed: { flag: 0 }, most: 2 }).toSorted(
+      (a, b) => a.R! * a.C! - b.R! * b.C!,
+    );
+
+  it('are found about the numbers of the expressions and the roots of products', () => {
+    const ran = [at(5), at(1030, 8), at(1030, 9)];
+    const [shape, ...others] = shapesForChoices(requestOf(steps), ran, { takes, pool });
+    expect(shape).toEqual({ R: 1024, C: 1048, flag: 0 });
+    expect(others).toEqual([]);
+    expect(found(steps, [...ran, { dimensions: shape! }])).toEqual([]);
+  });
+
+  it('are not sought where nothing came out one way', () => {
+    const ran = [at(5), at(1030, 8), at(1030, 9), at(2048, 1024)];
+    const none = (): Dimensions[] => {
+      throw new Error('nobody asks for shapes');
+    };
+    expect(shapesForChoices(requestOf(steps), ran, { takes, pool: none })).toEqual([]);
   });
 });
