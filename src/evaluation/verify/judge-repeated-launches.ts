@@ -28,6 +28,7 @@ import {
 import { altered, noise, shuffled } from './leftovers.ts';
 import {
   type Contents,
+  inputsWithRows,
   mayChange,
   mixed,
   OTHERS,
@@ -38,6 +39,7 @@ import {
   scaled,
   withNeighboursExchanged,
   withOneOther,
+  withRowsExchanged,
 } from './resembling-inputs.ts';
 
 /** Launches in a row without a look between them. */
@@ -276,7 +278,36 @@ async function judgeResemblingInputs(repetition: Repetition): Promise<Refused | 
     const back = await judgeResembling(repetition, base, `are the last but one; the last ones ${how}`, first);
     if (!back.ok) return back;
   }
-  return (await judgeOneOther(repetition, base)) ?? judgeScaled(repetition, base);
+  return (
+    (await judgeExchangedRows(repetition, { base, first })) ??
+    (await judgeOneOther(repetition, base)) ??
+    judgeScaled(repetition, base)
+  );
+}
+
+/**
+ * Rows exchanged in all inputs, and in all but one: who adds hashes of rows up, or of rows that belong together, takes them for the same, though they may come in an order that matters.
+ *
+ * @param last the last inputs, and what they give.
+ */
+async function judgeExchangedRows(
+  repeated: Repeated,
+  last: { readonly base: Contents; readonly first: RunResult },
+): Promise<Refused | undefined> {
+  const { base, first } = last;
+  const { buffers } = repeated.passed.judged.runs.plan;
+  const names = inputsWithRows(base, buffers);
+  const choices = names.length > 1 ? [names, ...names.map((but) => names.filter((name) => name !== but))] : [names];
+  for (const [i, inputs] of choices.entries()) {
+    if (inputs.length === 0) continue;
+    const how = `have two rows of ${inputs.join(' and ')} exchanged`;
+    const exchanged = withRowsExchanged(base, inputs, { buffers, stream: streamOf(repeated, `exchanged rows ${i}`) });
+    const next = await judgeResembling(repeated, exchanged, how);
+    if (!next.ok) return next;
+    const back = await judgeResembling(repeated, base, `are the last but one; the last ones ${how}`, first);
+    if (!back.ok) return back;
+  }
+  return undefined;
 }
 
 /** As large as may be, and then as small: what a kernel has kept of the large ones, such as a running total, holds no bit of the small ones' results. */

@@ -194,6 +194,38 @@ export function resembling(
   });
 }
 
+/** Names of inputs that have rows, and may change. */
+export const inputsWithRows = (contents: Contents, buffers: readonly PlannedBuffer[]): string[] =>
+  buffers
+    .filter((one) => contents.has(one.name) && mayChange(one) && (one.shape.at(-2) ?? 1) > 1)
+    .map(({ name }) => name);
+
+/**
+ * Two rows of every matrix of these inputs are exchanged, the same ones in all inputs whose matrices have as many: what pairs of rows are together does not change, such as keys and their values.
+ */
+export function withRowsExchanged(
+  contents: Contents,
+  inputs: readonly string[],
+  { buffers, stream }: { readonly buffers: readonly PlannedBuffer[]; readonly stream: RandomStream },
+): Contents {
+  const result = new Map(contents);
+  for (const buffer of buffers.filter(({ name }) => inputs.includes(name))) {
+    const elements = packElements(buffer, contents.get(buffer.name)!).slice();
+    const [rows, columns] = [buffer.shape.at(-2)!, buffer.shape.at(-1)!];
+    const rowBytes = columns * sizeOfDType(buffer.dtype);
+    for (let matrix = 0; matrix * rows * rowBytes < elements.length; matrix++) {
+      const one = stream.bits(2 * matrix) % rows;
+      const other = (one + 1 + (stream.bits(2 * matrix + 1) % (rows - 1))) % rows;
+      const [a, b] = [one, other].map((row) => (matrix * rows + row) * rowBytes) as [number, number];
+      const kept = elements.slice(a, a + rowBytes);
+      elements.copyWithin(a, b, b + rowBytes);
+      elements.set(kept, b);
+    }
+    result.set(buffer.name, spreadElements(buffer, elements, NAN_POISON.byteValue));
+  }
+  return result;
+}
+
 /** As large as values may be, and as small. */
 export type Scale = 'most' | 'least';
 

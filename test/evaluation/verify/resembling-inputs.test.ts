@@ -3,12 +3,14 @@ import type { PlannedBuffer } from '../../../src/core/launch-plan.ts';
 import type { ProblemFile } from '../../../src/core/problem.ts';
 import { decode, encode } from '../../../src/core/rounding.ts';
 import {
+  inputsWithRows,
   OTHERS,
   type Resemblance,
   resembling,
   scaled,
   withNeighboursExchanged,
   withOneOther,
+  withRowsExchanged,
 } from '../../../src/evaluation/verify/resembling-inputs.ts';
 import { createStream } from '../../../src/stats/random.ts';
 
@@ -166,5 +168,40 @@ describe('inputs as large and as small as may be', () => {
   it('are none where values may not be scaled', () => {
     expect(scaledBy('most', { scaling: false })).toBeUndefined();
     expect(scaledBy('least', WIDE)).toBeUndefined();
+  });
+});
+
+describe('inputs with rows exchanged', () => {
+  const planned = (name: string, shape: number[], strides: number[]): PlannedBuffer =>
+    ({ name, dtype: 'f32', role: 'in', shape, strides, bytes: 4 * shape.reduce((a, b) => a * b, 1) }) as never;
+  const buffers = [
+    planned('keys', [2, 5, 3], [15, 3, 1]),
+    planned('values', [2, 5, 4], [20, 4, 1]),
+    planned('factor', [7], [1]),
+  ];
+  const contents = new Map(
+    buffers.map(({ name, bytes }) => [
+      name,
+      encode(
+        Float64Array.from({ length: bytes / 4 }, (_, i) => i),
+        'f32',
+      ),
+    ]),
+  );
+  const rowsOf = (all: ReadonlyMap<string, Uint8Array>, name: string, columns: number): number[] =>
+    [...decode(all.get(name)!, 'f32')].filter((_, i) => i % columns === 0).map((value) => value / columns);
+
+  it('are those that have rows', () => {
+    expect(inputsWithRows(contents, buffers)).toEqual(['keys', 'values']);
+  });
+
+  it('have two of each matrix exchanged, the same ones in all', () => {
+    const exchanged = withRowsExchanged(contents, ['keys', 'values'], { buffers, stream: createStream(3) });
+    const order = rowsOf(exchanged, 'keys', 3);
+    expect(order.toSorted((a, b) => a - b)).toEqual(rowsOf(contents, 'keys', 3));
+    for (const matrix of [order.slice(0, 5), order.slice(5)])
+      expect(matrix.filter((row, i) => row % 5 !== i)).toHaveLength(2);
+    expect(rowsOf(exchanged, 'values', 4)).toEqual(order);
+    expect(exchanged.get('factor')).toBe(contents.get('factor'));
   });
 });

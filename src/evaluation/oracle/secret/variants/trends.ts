@@ -9,14 +9,14 @@ import { inputsThat, type Treated, type Treatment } from './treatment.ts';
  * How values go along the rows of an input: they rise from very low to very high, the first row stands out, they fall from just below zero to very low, or all of them lie so deep that sums of
  * products reach what kernels write where nothing is to be seen: −10,000, or the least number of half precision. Or all values are as drawn until, in the second half, one row is much larger,
  * or all are from there on: a kernel that looks at the first rows to see how large scores get is wrong. Or all are alike until, in the second half, sums of products with each row of the others
- * rise by a number of powers of two of its own: a kernel whose weights are relative to an earlier maximum is wrong where they leave a format's range.
+ * rise by a number of powers of two of its own: a kernel whose weights are relative to an earlier maximum is wrong where they leave a format's range. Or they rise gently all along.
  */
 const PROFILES = ['steep', 'sink', 'falling', 'deep', 'late', 'louder'] as const;
 
 interface Trend {
   /** The input whose rows follow the profile. */
   readonly own: string;
-  readonly profile: (typeof PROFILES)[number] | 'overtaking';
+  readonly profile: (typeof PROFILES)[number] | 'overtaking' | 'gentle';
 }
 
 /** Powers of two by which rows are larger: one of them, or all from a place on. */
@@ -46,6 +46,12 @@ const NOISE = { alone: 0.02, ofProducts: 1.7, ofFewProducts: 1, few: 8192 } as c
  * most. `alike`: how far values are from one another that are to be nearly the same.
  */
 const OVERTAKING = { ofHalf: 16, most: 20, alike: { row: 2 ** -12, column: 2 ** -8 }, spread: 1 / 2 } as const;
+
+/**
+ * Powers of two by which exponentials rise in all, beyond where half precision ends: in a tile of a long row by few, so that a kernel that compares a maximum with that of the tile before, and not with what its
+ * weights are relative to, never rescales.
+ */
+const GENTLE = { octaves: { least: 18, spread: 22 } } as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   inputsThat(problem, (name) => {
@@ -79,11 +85,14 @@ function follow(
   const depth = profile === 'deep' ? factorOfDepth(contrasting, columns, freedom, shared.uniform(0)) * strength : 0;
   const ofProducts = rows > NOISE.few ? NOISE.ofProducts : NOISE.ofFewProducts;
   const noise = names.length > 1 ? ofProducts : NOISE.alone;
+  const octaves = GENTLE.octaves.least + GENTLE.octaves.spread * stream.uniform(values.length + 1);
+  const rises = { steep: TREND.steep, gentle: octaves * Math.LN2 };
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
     if (profile === 'deep') values[i] = (isOwn ? -depth : depth) * (1 + DEEP.noise * (2 * stream.uniform(i) - 1));
     else if (!isOwn) values[i] = (row === 0 ? first : 1) * (0.5 + stream.uniform(i));
-    else if (profile === 'steep') values[i] = unit * TREND.steep * ((row + stream.uniform(i)) / rows - 0.5);
+    else if (profile === 'steep' || profile === 'gentle')
+      values[i] = unit * rises[profile] * ((row + stream.uniform(i)) / rows - 0.5);
     else if (profile === 'falling')
       values[i] = -unit * TREND.steep * ((row + stream.uniform(i)) / rows + TREND.highest);
     else values[i] = row === 0 ? unit * sink : noise * (stream.uniform(i) - 0.5);
@@ -155,12 +164,14 @@ function factorOfDepth(names: readonly string[], columns: number, { most }: Free
   return Math.min(Math.sqrt(depth / Math.sqrt(columns)), ...names.map((name) => DEEP.beyondUsual * most(name)));
 }
 
-/** Every profile of each input that may have one; of those whose rows are summed over, later ones overtake earlier ones besides. */
+/** Every profile of each input that may have one; of those whose rows are summed over, later ones overtake earlier ones, and rise gently, besides. */
 function trendsOf(problem: ProblemFile, freedom: Freedom): Trend[] {
   const names = trending(problem, freedom).filter(freedom.contrasts);
   return [
     ...names.flatMap((own) => PROFILES.map((profile) => ({ own, profile }))),
-    ...names.filter((own) => areRowsSummed(problem, own)).map((own) => ({ own, profile: 'overtaking' as const })),
+    ...(['overtaking', 'gentle'] as const).flatMap((profile) =>
+      names.filter((own) => areRowsSummed(problem, own)).map((own) => ({ own, profile })),
+    ),
   ];
 }
 
@@ -179,9 +190,11 @@ function isLongSink(problem: ProblemFile, index: number): boolean {
 export const trends: Treatment = {
   count: (problem, freedom) => trendsOf(problem, freedom).length,
   treat: follow,
-  isForLongSums: (index, problem) =>
-    trendsOf(problem, freedomOf(problem))[index]?.profile === 'steep' || isLongSink(problem, index)
-      ? 'by lot'
-      : undefined,
-  isForLongRows: (index, problem) => isLongSink(problem, index),
+  isForLongSums: (index, problem) => {
+    const profile = trendsOf(problem, freedomOf(problem))[index]?.profile;
+    if (profile === 'gentle') return 'always';
+    return profile === 'steep' || isLongSink(problem, index) ? 'by lot' : undefined;
+  },
+  isForLongRows: (index, problem) =>
+    isLongSink(problem, index) || trendsOf(problem, freedomOf(problem))[index]?.profile === 'gentle',
 };
