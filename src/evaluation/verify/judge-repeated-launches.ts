@@ -207,7 +207,20 @@ async function judgeOverAlmostRight(repetition: Repetition, { run: last }: Renew
   const first = await judgeOver(repetition, last, few, 'differ in few elements');
   if (!first.ok) return first;
   const second = await judgeOver(repetition, first, exchanged, 'have neighbours exchanged');
-  return second.ok ? undefined : second;
+  return second.ok ? judgeOverOtherRows(repetition, { last: second, inputs: exchanged }) : second;
+}
+
+/** The last inputs with rows exchanged, over their results: a sum over a tile's bits stays. */
+async function judgeOverOtherRows(
+  repeated: Repeated,
+  { last, inputs }: { readonly last: RunResult; readonly inputs: Contents },
+): Promise<Refused | undefined> {
+  const { buffers } = repeated.passed.judged.runs.plan;
+  const names = inputsWithRows(inputs, buffers);
+  if (names.length === 0) return undefined;
+  const rows = withRowsExchanged(inputs, names, { buffers, stream: streamOf(repeated, 'rows over results') });
+  const run = await judgeOver(repeated, last, rows, 'have rows exchanged');
+  return run.ok ? undefined : run;
 }
 
 /** Inputs over the results of those before. */
@@ -342,6 +355,8 @@ export async function judgeMemory(repeated: Repeated, remembers: boolean): Promi
   const exchanged = withNeighboursExchanged(runs.contents, { buffers, streamOf: streams('exchanged') });
   const over = await judgeOver(own, first, exchanged, 'have neighbours exchanged');
   if (!over.ok) return over;
+  const otherRows = await judgeOverOtherRows(own, { last: over, inputs: exchanged });
+  if (otherRows) return otherRows;
   if (!remembers) return undefined;
   const again = (): Promise<RunResult | Refused> => judgeResembling(own, runs.contents, 'are the last ones', first);
   const alike = CHECKSUMS.map((how) => () => {

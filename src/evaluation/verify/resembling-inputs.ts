@@ -201,7 +201,7 @@ export const inputsWithRows = (contents: Contents, buffers: readonly PlannedBuff
     .map(({ name }) => name);
 
 /**
- * Two rows of every matrix of these inputs are exchanged, the same ones in all inputs whose matrices have as many: what pairs of rows are together does not change, such as keys and their values.
+ * Two neighbouring rows of every matrix of these inputs are exchanged, the same ones in all inputs whose matrices have as many: what rows belong together does not change, such as a key and its value.
  */
 export function withRowsExchanged(
   contents: Contents,
@@ -214,9 +214,8 @@ export function withRowsExchanged(
     const [rows, columns] = [buffer.shape.at(-2)!, buffer.shape.at(-1)!];
     const rowBytes = columns * sizeOfDType(buffer.dtype);
     for (let matrix = 0; matrix * rows * rowBytes < elements.length; matrix++) {
-      const one = stream.bits(2 * matrix) % rows;
-      const other = (one + 1 + (stream.bits(2 * matrix + 1) % (rows - 1))) % rows;
-      const [a, b] = [one, other].map((row) => (matrix * rows + row) * rowBytes) as [number, number];
+      const a = (matrix * rows + (stream.bits(matrix) % (rows - 1))) * rowBytes;
+      const b = a + rowBytes;
       const kept = elements.slice(a, a + rowBytes);
       elements.copyWithin(a, b, b + rowBytes);
       elements.set(kept, b);

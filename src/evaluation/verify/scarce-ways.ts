@@ -22,8 +22,8 @@ export interface ScarceAim extends Pick<Aim, 'device' | 'module' | 'planFor' | '
   readonly most: number;
 }
 
-/** Sizes to which a dimension is reduced, the first with which the way still goes. Of independent parts two show as much as many; few terms of a sum hide mistakes. */
-const REDUCED = { independent: [2], other: [24, 130] } as const;
+/** Sizes to which a dimension is reduced, the first with which the way still goes. Of independent parts two show as much as many; few terms of a sum hide mistakes. Some ways want whole tiles. */
+const REDUCED = { independent: [2], other: [24, 130, 32, 64, 128, 256, 512] } as const;
 
 /**
  * Checks with which conditions of sizes go each way with every generator set. `N % 1280 == 0` holds at one shape of a hundred, which runs with its

@@ -20,9 +20,9 @@ const DEPTH = { least: 3, bits: 4, parts: 2, from: 20, to: 40 } as const;
 const SINK = { least: 3, spread: 5, noise: 1, octavesIfFirst: 18, firstRatio: 0.5 } as const;
 
 /**
- * Where exponentials relative to a maximum that is out of date end, as powers of two: of fp32, whose reciprocals are subnormal a little before; and of fp16. In which part of a row the one lies that is so far above all others.
+ * Where exponentials relative to a maximum that is out of date end, as powers of two: of fp32, whose reciprocals are subnormal a little before, and a little beyond; and of fp16. In which part of a row the one lies that is so far above all others.
  */
-const LEAD = { lead: [125.5, 128.5], 'half lead': [14.5, 16.5], from: 1 / 4 } as const;
+const LEAD = { lead: [125.5, 132], 'half lead': [14.5, 16.5], from: 1 / 4 } as const;
 
 const isDeep = (name: string, { isFree, most }: Freedom): boolean =>
   isFree(name) && most(name) >= 2 ** (DEPTH.least + DEPTH.bits - 1);

@@ -84,12 +84,17 @@ function decimals(values: Float64Array, { buffer, stream, strength }: Treated): 
   return values;
 }
 
-/** Bytes, signed ones and 16-bit numbers of one sign, which in sums of a few hundred leave the range of their size. */
+/** Bytes, signed ones, numbers of 9 to 13 bits and 16-bit numbers of one sign, which in sums of a few dozen or hundred leave the range of their size, or 16 bits. */
 const ONE_SIDED = [
   [129, 255],
+  [257, 511],
   [-128, -65],
+  [513, 1023],
   [65, 127],
+  [1025, 2047],
   [32_769, 65_535],
+  [2049, 4095],
+  [4097, 8191],
 ] as const;
 /** The same in floating-point inputs of a wide range: a kernel that adds whole numbers as such has them in 32 bits, a few thousand at a time, or a few dozen. */
 const ONE_SIDED_FLOATS = [
