@@ -13,7 +13,7 @@ const USUAL = [8, 64];
 const TRIED = { most: 2 ** 22, leastProduct: 2 ** 12 } as const;
 
 /**
- * Shapes about the numbers that a kernel compares sizes and products of two sizes with: `K >= 1024 && M * N > 1048576`. A dimension is a number, just beyond one or
+ * Shapes about the numbers that a kernel compares sizes and products of two sizes with: `K >= 1024 && M * N > 1048576`. A dimension is a number, one more, just beyond one or
  * the root of one, of usual size, or as small as may be.
  *
  * @param most dimensions that are larger than they must be.
@@ -32,7 +32,8 @@ export function shapesAroundProducts({
 }): Dimensions[] {
   const beyond = (number: number): number => roundUp(Math.ceil(BEYOND * number), VECTOR);
   const roots = numbers.filter((number) => number >= TRIED.leastProduct).map(Math.sqrt);
-  const sizes = [...new Set([...USUAL, ...numbers, ...numbers.map(beyond), ...roots.map(beyond)])].filter(
+  const odd = numbers.filter((number) => number >= TRIED.leastProduct).map((number) => number + 1);
+  const sizes = [...new Set([...USUAL, ...numbers, ...odd, ...numbers.map(beyond), ...roots.map(beyond)])].filter(
     (size) => Number.isInteger(size) && size <= TRIED.most,
   );
   const names = openNames(problem);

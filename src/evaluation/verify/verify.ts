@@ -106,9 +106,10 @@ export async function runChecks(request: VerifyRequest, withoutMain = false): Pr
   const widthChecks = async (): Promise<Check[]> => (await widths?.checks(coverage, ran)) ?? [];
   const further = [
     ...CHECKS_OF_CODE,
+    // Before ways meet other inputs, so that those of dearer shapes do, too.
+    () => choiceChecks(request, choice, ran),
     () => scarceChecks(request, choice, ran),
     widthChecks,
-    () => choiceChecks(request, choice, ran),
     memory,
   ];
   const isSampled = thorough && large && !request.device.measuring && !isLong(request);
