@@ -216,9 +216,17 @@ describe('an honest kernel', () => {
     // Run 2 and every launch of the burst have a workspace of their own.
     const overOthers = [2, 3, 0, 0, 0, 0];
     // Inputs that resemble the last ones, each beside a launch that remembers nothing; each kind of them, and the earlier ones again;
-    // one other element of X and of W; over results of almost the same inputs, twice.
-    const ofEachKind = [...[1, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1], ...[2, 0, 1, 0]];
-    const resembling = [4, 0, ...ofEachKind, ...[1, 0, 1, 0]];
+    // rows of X exchanged, and the earlier ones again; one other element of X and of W; over results of almost the same inputs, twice, and of rows exchanged.
+    const ofEachKind = [
+      ...[1, 0, 1],
+      ...[2, 0, 1],
+      ...[2, 0, 1],
+      ...[2, 0, 1],
+      ...[2, 0, 1],
+      ...[2, 0, 1],
+      ...[2, 0, 1, 0],
+    ];
+    const resembling = [4, 0, ...ofEachKind, ...[1, 0, 1, 0, 1, 0]];
     const repeated = [...overOthers, ...resembling];
     const main = [0, 0, 1];
     const runs = [...twoChecks, ...main, ...repeated];

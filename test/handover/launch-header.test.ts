@@ -33,7 +33,7 @@ const shipped = async (kernelFolders: readonly string[]): Promise<PlanCase[]> =>
   const cases: PlanCase[] = [];
   for (const folder of kernelFolders) {
     const { kernel, problem } = await loadKernel(folder);
-    const declared = problem.file.workloads.slice(0, 2).map((workload) => workload.dimensions);
+    const declared = problem.file.workloads.slice(0, 6).map((workload) => workload.dimensions);
     const dimensions = [...declared, ...randomDimensions(problem.file, 7, casesPerKernel)];
     cases.push({ problem: problem.file, candidate: makeCandidate(kernel, {}), dimensions });
   }
