@@ -543,107 +543,83 @@ describe('on a virtual H200', () => {
     },
   );
 
-  judged('22_one_launch beside each other')(
-    '22_one_launch is verified, races and all, though its CTAs wait for later ones in an ordinary launch',
-    async () => {
-      const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'];
+  /** Rungs whose CTAs share rows or keys, at a shape in which they do; `why` says what `ctaCount` is. */
+  const SHARING: readonly {
+    readonly member: string;
+    readonly what: string;
+    readonly limits: readonly string[];
+    readonly workload: string;
+    readonly parameters: ParameterValues;
+    readonly ctaCount: number;
+    readonly why: string;
+  }[] = [
+    {
+      member: '22_one_launch beside each other',
+      what: 'though its CTAs wait for later ones in an ordinary launch',
+      limits: ['S <= 32', 'Skv <= 300', 'B * H <= 6', 'D <= 64'],
+      workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64',
+      parameters: { SPLIT: 4 },
+      ctaCount: 8,
+      why: 'two tiles of up to 16 rows: five queries of three heads; five tiles of keys',
+    },
+    {
+      member: '23_split_keys beside each other',
+      what: 'where its CTAs wait for later ones in an ordinary launch',
+      limits: ['S <= 130', 'Skv <= 300', 'B * H <= 4', 'D <= 64'],
+      workload: 'B=1,H=2,Hkv=1,S=130,Skv=300,D=64',
+      parameters: { BLOCK_N: 64, SPLIT: 4, CLUSTER: 0 },
+      ctaCount: 16,
+      why: 'two tiles of each head, four parts each',
+    },
+    {
+      member: '24_resident_keys from head to head',
+      what: 'where a CTA goes on to heads whose keys take the place of others',
+      limits: ['S <= 130', 'Skv <= 32', 'B * H <= 160', 'D <= 64'],
+      workload: 'B=2,H=80,Hkv=40,S=130,Skv=20,D=32',
+      parameters: { CONSUMERS: 2, BLOCK_N: 32, KEY_PLACES: 2 },
+      ctaCount: 132,
+      why: '480 query tiles, three or four for each CTA; three of a head, and two heads share keys',
+    },
+    {
+      member: '25_even_shares beside each other',
+      what: 'where several CTAs have parts of a query tile',
+      limits: ['S <= 130', 'Skv <= 700', 'B * H <= 4', 'D <= 64'],
+      workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=64',
+      parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
+      ctaCount: 16,
+      why: 'two tiles of each head, 11 steps of keys each: shares of 3 for 14 CTAs of the 16',
+    },
+    {
+      member: '25_even_shares at D = 256',
+      what: 'where there is one place for queries and a part is read in halves',
+      limits: ['S <= 130', 'Skv <= 700', 'B * H <= 4'],
+      workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=256',
+      parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
+      ctaCount: 16,
+      why: 'shares as at D = 64',
+    },
+    {
+      member: '26_one_stream beside each other',
+      what: 'where several CTAs have parts of a unit',
+      limits: ['S <= 32', 'Skv <= 300', 'B * H <= 16', 'D <= 64'],
+      workload: 'B=1,H=14,Hkv=2,S=5,Skv=300,D=64',
+      parameters: { ROWS: 16, WARPGROUPS: 2, STAGES: 6 },
+      ctaCount: 20,
+      why: 'two units, of 32 and 3 rows, for each of two heads of K and V, five tiles of keys',
+    },
+  ];
+  for (const { member, what, limits, workload, parameters, ctaCount, why } of SHARING)
+    judged(member)(`${member} is verified, races and all, ${what}`, async () => {
       const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'one-')), limits), '22_one_launch'),
+        target: join(narrowAttention(await mkdtemp(join(place, 'sharing-')), limits), member.split(' ')[0]!),
         device: 'virtual:h200',
-        workload: 'B=1,H=6,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { SPLIT: 4 },
+        workload: `${workload},causal=1,bottomRight=1,bshd=1,lse=1`,
+        parameters,
         seed: 5,
       });
       expect(evaluation.status).toBe('passed');
-      // Two tiles of up to 16 rows: five queries of three heads. Five tiles of keys.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 8 });
-    },
-  );
-
-  judged('23_split_keys beside each other')(
-    '23_split_keys is verified, races and all, where its CTAs wait for later ones in an ordinary launch',
-    async () => {
-      const limits = ['S <= 130', 'Skv <= 300', 'B * H <= 4', 'D <= 64'];
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'parts-')), limits), '23_split_keys'),
-        device: 'virtual:h200',
-        workload: 'B=1,H=2,Hkv=1,S=130,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { BLOCK_N: 64, SPLIT: 4, CLUSTER: 0 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      // Two tiles of each head, four parts each.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
-    },
-  );
-
-  judged('24_resident_keys from head to head')(
-    '24_resident_keys is verified, races and all, where a CTA goes on to heads whose keys take the place of others',
-    async () => {
-      const limits = ['S <= 130', 'Skv <= 32', 'B * H <= 160', 'D <= 64'];
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'resident-')), limits), '24_resident_keys'),
-        device: 'virtual:h200',
-        workload: 'B=2,H=80,Hkv=40,S=130,Skv=20,D=32,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { CONSUMERS: 2, BLOCK_N: 32, KEY_PLACES: 2 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      // 480 query tiles, three or four for each CTA; three of a head, and two heads share keys.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 132 });
-    },
-  );
-
-  judged('25_even_shares beside each other')(
-    '25_even_shares is verified, races and all, where several CTAs have parts of a query tile',
-    async () => {
-      const limits = ['S <= 130', 'Skv <= 700', 'B * H <= 4', 'D <= 64'];
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'shares-')), limits), '25_even_shares'),
-        device: 'virtual:h200',
-        workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      // Two tiles of each head, 11 steps of keys each: shares of 3 for 14 CTAs of the 16.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
-    },
-  );
-
-  judged('25_even_shares at D = 256')(
-    '25_even_shares is verified at D = 256, where there is one place for queries and a part is read in halves',
-    async () => {
-      const limits = ['S <= 130', 'Skv <= 700', 'B * H <= 4'];
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'wide-shares-')), limits), '25_even_shares'),
-        device: 'virtual:h200',
-        workload: 'B=1,H=2,Hkv=1,S=130,Skv=700,D=256,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { CONSUMERS: 2, BLOCK_N: 64, STAGES: 2 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      // Shares as above.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 16 });
-    },
-  );
-
-  judged('26_one_stream beside each other')(
-    '26_one_stream is verified, races and all, where several CTAs have parts of a unit',
-    async () => {
-      const limits = ['S <= 32', 'Skv <= 300', 'B * H <= 16', 'D <= 64'];
-      const { evaluation } = await diagnoseKernel({
-        target: join(narrowAttention(await mkdtemp(join(place, 'stream-')), limits), '26_one_stream'),
-        device: 'virtual:h200',
-        workload: 'B=1,H=14,Hkv=2,S=5,Skv=300,D=64,causal=1,bottomRight=1,bshd=1,lse=1',
-        parameters: { ROWS: 16, WARPGROUPS: 2, STAGES: 6 },
-        seed: 5,
-      });
-      expect(evaluation.status).toBe('passed');
-      // Two units, of 32 and 3 rows, for each of two heads of K and V, five tiles of keys.
-      expect(evaluation.counters!.launches[0]).toMatchObject({ ctaCount: 20 });
-    },
-  );
+      expect(evaluation.counters!.launches[0], why).toMatchObject({ ctaCount });
+    });
 
   const SECTORS_PER_ROW = (64 * 2) / 32;
 

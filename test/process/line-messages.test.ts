@@ -35,6 +35,15 @@ it('a payload lies in memory of its own, so that numbers are read from it withou
     expect([buffer.byteLength, byteOffset]).toEqual([byteLength, 0]);
 });
 
+it('a large payload lies in memory that threads share, so that none of them gets a copy', () => {
+  const sizes = [2 ** 16 - 1, 2 ** 16];
+  const bytes = Buffer.alloc(sizes[0]! + sizes[1]!, 7);
+  const [message] = [...new MessageReader().push(Buffer.concat([line({ payloadBytes: sizes }), bytes]))];
+  const [small, large] = message!.payloads as [Uint8Array, Uint8Array];
+  expect([small.buffer instanceof SharedArrayBuffer, large.buffer instanceof SharedArrayBuffer]).toEqual([false, true]);
+  expect(large.every((byte) => byte === 7)).toBe(true);
+});
+
 it('more bytes than are taken are refused when they are announced', () => {
   const reader = new MessageReader(10);
   expect(() => [...reader.push(line({ payloadBytes: [6, 5] }))]).toThrow('11 bytes announced');
