@@ -35,12 +35,12 @@ import {
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
 import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
 import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
-import { pendingCopiesStep } from './async-copy.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import type { CopyPattern } from './copy-patterns.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
+import { type DirectStep, directStep } from './direct-steps.ts';
 import { atSource, KernelFault } from './fault.ts';
 import { createLaneCopier, type LaneCopier } from './lane-copier.ts';
 import { lackOf } from './mbarriers/suspended-lanes.ts';
@@ -159,8 +159,8 @@ export class CtaRunner {
     throw new Error('attach an instance first');
   };
   #operations: WarpOperation[];
-  /** By site: what a whole warp does with its copies alone, where an instruction does nothing else. */
-  readonly #copySteps: readonly (((copies: PendingCopies) => void) | undefined)[];
+  /** By site. */
+  readonly #directSteps: readonly (DirectStep | undefined)[];
   #bounds!: BoundsChecker;
   #pages: Pages | undefined;
   /** States of all warps when a CTA begins. */
@@ -217,9 +217,10 @@ export class CtaRunner {
     this.#device = device;
     this.#deviceView = new DataView(device.buffer);
     this.#operations = image.warpSites.map((site) => warpOperation(site.instruction));
-    this.#copySteps = image.warpSites.map(({ instruction }) =>
-      instruction.guard ? undefined : pendingCopiesStep(instruction),
-    );
+    this.#directSteps = image.warpSites.map(({ instruction }, site) => {
+      const contextOf = (warp: number): WarpContext => this.#context(instruction, warp, false, site);
+      return directStep({ instruction, image, memory: this.#memory, contextOf });
+    });
     this.#memory.reserve(WARPS);
     this.#spinning = spinningBlocks(image.spinLoops, image.blockCount);
     this.#meetsInCluster = [...image.barriers.values()].some(isClusterWait);
@@ -1025,7 +1026,7 @@ export class CtaRunner {
     return this.#cta.suspended.open.map((poll) =>
       this.#waitOf(
         this.#warpAt(poll.warp),
-        [poll.lane],
+        poll.lanes.slice(0, 1),
         `waits${atSource(poll.instruction.source)} for ${lackOf(poll)}`,
       ),
     );
@@ -1190,8 +1191,7 @@ export class CtaRunner {
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {
-    const step = masked ? undefined : this.#copySteps[site];
-    if (step) return step(this.#copiesOf(warp));
+    if (!masked && this.#directSteps[site]?.(this.#cta.state, warp, this.#copiesOf(warp))) return;
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
   }

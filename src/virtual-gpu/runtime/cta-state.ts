@@ -6,17 +6,17 @@ import { allPending, nothingPending, type PendingGroups } from './pending-groups
 import { RegisterPool } from './register-pool.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
-/** A lane that waits for a phase of an mbarrier. */
+/** Lanes of a warp that wait for a phase of an mbarrier. */
 export interface Poll {
   readonly instruction: PtxInstruction;
   /** Address of the warp's state. */
   readonly warp: number;
-  readonly lane: number;
+  readonly lanes: readonly number[];
   readonly barrier: Mbarrier;
   readonly isOver: () => boolean;
   /** `try_wait` suspends the thread; `test_wait` never does. */
   readonly suspends: boolean;
-  /** Of a suspended lane whose warp had diverged, its program counter. */
+  /** Of a suspended lane, which then is alone, whose warp had diverged: its program counter. */
   readonly counter: number | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Product {
 }
 
 /** Products of wgmma that a warp has not waited for. */
-interface Products extends PendingGroups<Product> {
+export interface Products extends PendingGroups<Product> {
   isFenced: boolean;
 }
 
@@ -87,16 +87,7 @@ export class CtaState {
 
   constructor(rank: number, shared: () => SharedPlace) {
     this.rank = rank;
-    this.barriers = new Mbarriers(
-      (address) => {
-        const { view, start } = shared();
-        return view.getBigUint64(start + address, true);
-      },
-      (address, bits) => {
-        const { view, start } = shared();
-        view.setBigUint64(start + address, bits, true);
-      },
-    );
+    this.barriers = new Mbarriers(shared);
   }
 
   /**
@@ -143,6 +134,13 @@ export class CtaState {
 
   productsOf(warp: number): Products {
     return rememberedAt(this.#products, warp, () => ({ isFenced: false, ...nothingPending<Product>() }));
+  }
+
+  /** Adds to what the warp at an address waits for. */
+  poll(poll: Omit<Poll, 'counter'>): void {
+    const own = this.polls.get(poll.warp);
+    if (own) own.push({ ...poll, counter: undefined });
+    else this.polls.set(poll.warp, [{ ...poll, counter: undefined }]);
   }
 
   outgoingOf(thread: number): PendingGroups<OutgoingCopy> {

@@ -16,6 +16,12 @@ export interface LaneCopier {
   prepare(operands: CopyOperands, warp: number, sharedBytes: number): PreparedCopy | undefined;
   /** A place for `CopyOperands.shape`. */
   placeForShape(): number;
+  /**
+   * Copies a stretch of a bulk copy: `bytes`, a multiple of 16, to such an offset of shared memory, where chunks are exchanged as their rows of
+   * 128 bytes say.
+   * @param chunkBits those bits of a row's number that change the number of a chunk, as `swizzled` uses them.
+   */
+  copyPart(source: number, target: number, bytes: number, chunkBits: number): void;
 }
 
 /** Of one instruction. Registers are places in a warp's state. */
@@ -99,6 +105,7 @@ export function createLaneCopier(memory: WebAssembly.Memory, device: WebAssembly
       nextShape = Math.min(LAST_SHAPE, shape + SHAPE_BYTES);
       return shape;
     },
+    copyPart: exports.copyPart as LaneCopier['copyPart'],
   };
 }
 
@@ -122,7 +129,29 @@ function emit(): Uint8Array<ArrayBuffer> {
     module.exportFunction(name, f);
   }
   definePrepare(module);
+  defineCopyPart(module);
   return module.encode();
+}
+
+/** Bits of an address: the bytes of a chunk of shared memory, and those of a row whose number exchanges them. */
+const [CHUNK_BITS, ROW_BITS] = [4, 7];
+
+/** (source, target, bytes, bits of chunks) */
+function defineCopyPart(module: ModuleBuilder): void {
+  const f = module.defineFunction({ parameters: i32s(4), results: [] });
+  const [source, target, end] = [0, 1, f.local('i32')];
+  f.get(source, 2).op('i32.add').set(end);
+  f.get(source, end).op('i32.lt_u');
+  f.if(() => {
+    f.loop(() => {
+      f.get(target).i32(ROW_BITS).op('i32.shr_u').get(3).op('i32.and').i32(CHUNK_BITS).op('i32.shl');
+      f.get(target).op('i32.xor').get(source).memory('v128.load', 0, DEVICE).memory('v128.store', SHARED);
+      f.advance(target, CHUNK_BYTES);
+      f.advance(source, CHUNK_BYTES);
+      f.get(source, end).op('i32.lt_u').brIf(0);
+    });
+  });
+  module.exportFunction('copyPart', f);
 }
 
 /** (target, its offset, source, its offset, taken, whether that counts, bytes, bytes of shared memory, shape) → whether all is usual, and lies as before. */

@@ -28,12 +28,11 @@ import type { AccessWatcher } from '../race-detector/quiet-watcher.ts';
 import { unsupported } from '../unsupported.ts';
 import type { ArrivedThreads } from './barriers.ts';
 import type { BoundsChecker } from './bounds.ts';
-import { type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
+import { CHUNK_BYTES, chunkBitsOf, type ElementReduction, type Part, swizzled } from './bulk-copies/parts.ts';
 import type { CopyPattern } from './copy-patterns.ts';
 import type { CtaState, Neighbour, Sender } from './cta-state.ts';
 import { type FaultKind, type FaultPlace, KernelFault, outOfOwnCta } from './fault.ts';
 import type { CopyOperands, LaneCopier, PreparedCopy } from './lane-copier.ts';
-import type { Mbarrier } from './mbarriers/mbarriers.ts';
 import type { DeviceRange, PrivateMemory } from './memories.ts';
 import type { PendingGroups } from './pending-groups.ts';
 import type { PrintLog } from './printing/print-log.ts';
@@ -232,6 +231,14 @@ export class WarpContext {
     return this.#operands;
   }
 
+  get image(): RunnableImage {
+    return this.#image;
+  }
+
+  get memory(): PrivateMemory {
+    return this.#memory;
+  }
+
   get arrived(): ArrivedThreads {
     return this.#around.arrived;
   }
@@ -377,16 +384,6 @@ export class WarpContext {
     const { i32 } = this.#memory;
     const block = [LAUNCH.ctaX, LAUNCH.ctaY, LAUNCH.ctaZ].map((at) => i32[at >> 2]);
     return `block: [${block.join(',')}], thread: [${this.coordinatesOf(lane).join(',')}]`;
-  }
-
-  /** Lanes wait for a phase: their warp gives way at the end of the block. */
-  poll(barrier: Mbarrier, isOver: () => boolean, lanes: readonly number[], suspends: boolean): void {
-    const { instruction, warp } = this;
-    this.#memory.i32[(warp + WARP.yields) >> 2] = 1;
-    const { polls } = this.cta;
-    const own = polls.get(warp) ?? [];
-    polls.set(warp, own);
-    for (const lane of lanes) own.push({ instruction, warp, lane, barrier, isOver, suspends, counter: undefined });
   }
 
   #activeLanes(masked: boolean): [lanes: number[], bits: number] {
@@ -564,13 +561,9 @@ export class WarpContext {
       return;
     }
     this.#around.reads?.mark(global, bytes);
-    const { device } = this.#around;
-    if (((shared | bytes) & 15) === 0 && (global & 3) === 0) {
-      const { u32 } = this.#memory;
-      for (let chunk = 0; chunk < bytes; chunk += 16) {
-        const to = (SHARED + swizzled(shared + chunk, swizzleBytes)) >> 2;
-        for (let word = 0; word < 4; word++) u32[to + word] = device.getUint32(global + chunk + 4 * word, true);
-      }
+    const { device, copier } = this.#around;
+    if (((shared | bytes) & (CHUNK_BYTES - 1)) === 0) {
+      copier().copyPart(global, shared, bytes, chunkBitsOf(swizzleBytes));
       return;
     }
     for (let i = 0; i < bytes; i++) u8[SHARED + swizzled(shared + i, swizzleBytes)] = device.getUint8(global + i);
@@ -641,25 +634,12 @@ export class WarpContext {
     return copy;
   }
 
-  /** Byte offsets from the warp's state of `count` operands from `first` on; undefined unless all are registers that hold a value for each lane. */
-  offsetsOf(first: number, count: number): number[] | undefined {
-    const offsets = this.operands.slice(first, first + count).map((operand) => {
-      const register = operand.kind === 'register' ? this.#register(operand.name) : undefined;
-      return register?.uniform === false ? register.offset : -1;
-    });
-    return offsets.includes(-1) ? undefined : offsets;
-  }
-
   get privateBytes(): Uint8Array {
     return this.#memory.u8;
   }
 
   get privateWords(): Uint32Array {
     return this.#memory.u32;
-  }
-
-  get registerMemory(): WebAssembly.Memory {
-    return this.#memory.memory;
   }
 
   /** `count` operands of all lanes from operand `first` on, as unsigned 32-bit numbers: [operand][lane]. */

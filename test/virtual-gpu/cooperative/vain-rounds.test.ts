@@ -87,7 +87,7 @@ it('a state is another where any byte is another, wherever it lies', () => {
 
 it('waits at mbarriers are in vain after long, unless reads get older values: the next ones get others', () => {
   const warp = 0;
-  const polls = new Map([[warp, [{ lane: 0, suspends: false } as Poll]]]);
+  const polls = new Map([[warp, [{ lanes: [0], suspends: false } as unknown as Poll]]]);
   const cta = { barriers: { changes: 0 }, polls } as unknown as CtaState;
   const lanes = new SuspendedLanes(cta, { i32: new Int32Array(1024).fill(1) } as unknown as PrivateMemory);
   lanes.reset();

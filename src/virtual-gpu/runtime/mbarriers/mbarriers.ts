@@ -1,3 +1,5 @@
+import type { SharedPlace } from '../cta-state.ts';
+
 /** Largest count of arrivals, and largest magnitude of a transaction count. Source: PTX ISA, mbarrier. */
 const MOST = 2 ** 20 - 1;
 
@@ -15,31 +17,33 @@ export interface Mbarrier {
   bytes: number;
 }
 
+/** An object, and the halves of what was last written to shared memory for it. */
+interface KeptMbarrier extends Mbarrier {
+  low: number;
+  high: number;
+}
+
 /** What a mistake is, in words; the caller knows the instruction. */
 export class MbarrierMistake extends Error {}
 
 /** The mbarrier objects of one CTA. Their state is kept here; shared memory holds a copy that nobody may write to. */
 export class Mbarriers {
-  readonly #objects = new Map<number, Mbarrier>();
-  readonly #contents = new Map<number, bigint>();
-  readonly #read: (address: number) => bigint;
-  readonly #write: (address: number, bits: bigint) => void;
+  readonly #objects = new Map<number, KeptMbarrier>();
+  readonly #shared: () => SharedPlace;
   /** Grows with every change: who polls in vain changes nothing. */
   changes = 0;
 
-  constructor(read: (address: number) => bigint, write: (address: number, bits: bigint) => void) {
-    this.#read = read;
-    this.#write = write;
+  constructor(shared: () => SharedPlace) {
+    this.#shared = shared;
   }
 
   forget(): void {
     this.#objects.clear();
-    this.#contents.clear();
   }
 
   initialise(address: number, count: number): void {
     if (count < 1 || count > MOST) throw new MbarrierMistake(`its count is ${count}, not 1 to ${MOST}`);
-    const object = { address, phase: 0, expected: count, pending: count, bytes: 0 };
+    const object = { address, phase: 0, expected: count, pending: count, bytes: 0, low: 0, high: 0 };
     this.#objects.set(address, object);
     this.#store(object);
   }
@@ -54,9 +58,19 @@ export class Mbarriers {
   at(address: number): Mbarrier {
     const object = this.#objects.get(address);
     if (!object) throw new MbarrierMistake('no mbarrier was initialised there');
-    if (this.#read(address) !== this.#contents.get(address))
-      throw new MbarrierMistake('another instruction has written to the mbarrier there');
+    if (!this.#isIntact(object)) throw new MbarrierMistake('another instruction has written to the mbarrier there');
     return object;
+  }
+
+  /** As `at`; undefined where that throws. */
+  find(address: number): Mbarrier | undefined {
+    const object = this.#objects.get(address);
+    return object && this.#isIntact(object) ? object : undefined;
+  }
+
+  #isIntact({ address, low, high }: KeptMbarrier): boolean {
+    const { view, start } = this.#shared();
+    return view.getUint32(start + address, true) === low && view.getUint32(start + address + 4, true) === high;
   }
 
   arrive(object: Mbarrier, count: number): void {
@@ -106,9 +120,11 @@ export class Mbarriers {
   }
 
   #store(object: Mbarrier): void {
-    const bits = stateOf(object);
-    this.#contents.set(object.address, bits);
-    this.#write(object.address, bits);
+    const { view, start } = this.#shared();
+    const kept = object as KeptMbarrier;
+    [kept.low, kept.high] = halvesOf(object);
+    view.setUint32(start + object.address, kept.low, true);
+    view.setUint32(start + object.address + 4, kept.high, true);
     this.changes++;
   }
 }
@@ -116,9 +132,17 @@ export class Mbarriers {
 const FIELD = 20n;
 const MASK = (1n << FIELD) - 1n;
 
-/** The opaque state, as memory and `arrive` give it: pending count, phase, the low bits of the bytes. */
-export const stateOf = ({ pending, phase, bytes }: Mbarrier): bigint =>
-  (BigInt(bytes & 0xfffff) << (2n * FIELD)) | ((BigInt(phase) & MASK) << FIELD) | BigInt(pending);
+/** The halves of the opaque state: pending count, phase, the low bits of the bytes, 20 bits each. */
+const halvesOf = ({ pending, phase, bytes }: Mbarrier): [low: number, high: number] => [
+  ((phase << 20) | pending) >>> 0,
+  ((bytes & 0xfffff) << 8) | ((phase >>> 12) & 0xff),
+];
+
+/** The opaque state, as `arrive` gives it. */
+export function stateOf(object: Mbarrier): bigint {
+  const [low, high] = halvesOf(object);
+  return (BigInt(high) << 32n) | BigInt(low);
+}
 
 export const pendingCountOf = (state: bigint): number => Number(state & MASK);
 

@@ -1,8 +1,11 @@
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, spaceOf } from '../../../ptx/instruction-parts.ts';
-import { LANES } from '../../layout.ts';
+import type { RunnableImage } from '../../kernel-image.ts';
+import { ALL_LANES, CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
+import type { DirectSite, DirectStep } from '../direct-steps.ts';
+import type { PrivateMemory } from '../memories.ts';
 import { addressHalves, type WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
 
@@ -29,14 +32,14 @@ function arrive(operation: LaneOperation): void {
   const { context, cta, result, lane } = operation;
   const { barriers } = cta;
   const object = objectOf(operation);
-  const state = stateOf(object);
+  const returned = result && result.kind !== 'sink' ? { result, state: stateOf(object) } : undefined;
   const expectsBytes = has(context.instruction, 'expect_tx');
   if (expectsBytes) barriers.expectBytes(object, wordOf(operation, 0, 0));
   const count = expectsBytes ? 1 : wordOf(operation, 0, 1);
   context.watcher?.released(object.address, context.warp, cta.rank);
   if (context.instruction.modifiers[0] === 'arrive_drop') barriers.drop(object, count);
   else barriers.arrive(object, count);
-  if (result && result.kind !== 'sink') context.setDouble(result, lane, state);
+  if (returned) context.setDouble(returned.result, lane, returned.state);
 }
 
 /** Whether the phase of a parity is complete. */
@@ -61,7 +64,20 @@ function wait(operation: LaneOperation): void {
   const holds = isOver();
   if (result) context.setPredicate(result, lane, holds);
   if (holds) context.watcher?.acquired(address, context.warp);
-  else context.poll(object, isOver, [lane], context.instruction.modifiers[0] === 'try_wait');
+  else poll(context, object, isOver, [lane]);
+}
+
+const isSuspending = ({ modifiers }: PtxInstruction): boolean => modifiers[0] === 'try_wait';
+
+/** Lanes wait for a phase: their warp gives way at the end of the block. */
+function poll(
+  { instruction, memory, cta, warp }: Pick<WarpContext, 'instruction' | 'memory' | 'cta' | 'warp'>,
+  barrier: Mbarrier,
+  isOver: () => boolean,
+  lanes: readonly number[],
+): void {
+  memory.i32[(warp + WARP.yields) >> 2] = 1;
+  cta.poll({ instruction, warp, lanes, barrier, isOver, suspends: isSuspending(instruction) });
 }
 
 type Operation = (operation: LaneOperation) => void;
@@ -121,11 +137,62 @@ function waitTogether(context: WarpContext, space: string): boolean {
   });
   const isOver = hasPassed(object, PARITIES[first]!);
   const holds = isOver();
-  const suspends = context.instruction.modifiers[0] === 'try_wait';
   context.setPredicates(result, holds);
-  if (!holds) context.poll(object, isOver, lanes, suspends);
+  if (!holds) poll(context, object, isOver, lanes);
   else for (const _ of lanes) watcher?.acquired(address, warp);
   return true;
+}
+
+/** The same of a whole warp, whose operands lie in registers, where nobody looks at accesses. */
+export function directMbarrierWait({ instruction, image, memory }: DirectSite): DirectStep | undefined {
+  const [result, at, parity] = instruction.operands;
+  if (OPERATIONS[instruction.modifiers[0] ?? ''] !== wait || !has(instruction, 'parity')) return undefined;
+  if (spaceOf(instruction) !== 'shared' || result?.kind !== 'register' || at?.kind !== 'address') return undefined;
+  const base = at.base?.kind === 'register' ? image.registers.get(at.base.name) : undefined;
+  const predicate = image.registers.get(result.name);
+  const parityOf = wordOfAll(image, memory, parity);
+  if (base?.kind !== 'word' || !predicate || predicate.uniform || !parityOf) return undefined;
+  const displacement = Number(at.offset);
+  return (cta, warp) => {
+    const address = alikeInAll(memory, (warp + base.offset) >> 2, base.uniform);
+    const expected = parityOf(warp);
+    if (address === undefined || expected === undefined) return false;
+    const offset = ownOffset(image, cta, (address + displacement) >>> 0);
+    if (offset === undefined) return false;
+    cta.land(offset);
+    const object = cta.barriers.find(offset);
+    if (!object) return false;
+    const isOver = hasPassed(object, expected);
+    const holds = isOver();
+    const first = (warp + predicate.offset) >> 2;
+    memory.i32.fill(holds ? -1 : 0, first, first + LANES);
+    if (!holds) poll({ instruction, memory, cta, warp }, object, isOver, ALL_LANES);
+    return true;
+  };
+}
+
+/** Where in the own shared memory an address lies; undefined where the general form finds out. */
+function ownOffset({ namesCtas }: RunnableImage, { rank }: CtaState, address: number): number | undefined {
+  return address >>> CLUSTER_RANK_SHIFT === (namesCtas ? rank : 0) ? address & OFFSET_IN_CTA : undefined;
+}
+
+/** Reads a word of a warp; what that gives is undefined where its lanes have several. */
+function wordOfAll(
+  image: RunnableImage,
+  memory: PrivateMemory,
+  operand: PtxOperand | undefined,
+): ((warp: number) => number | undefined) | undefined {
+  if (operand?.kind === 'immediate') return () => Number(BigInt.asUintN(32, operand.value));
+  const register = operand?.kind === 'register' ? image.registers.get(operand.name) : undefined;
+  if (register?.kind !== 'word') return undefined;
+  return (warp) => alikeInAll(memory, (warp + register.offset) >> 2, register.uniform);
+}
+
+/** The word that all lanes have in a register that lies there; undefined if they have several. */
+function alikeInAll({ u32 }: PrivateMemory, at: number, isUniform: boolean): number | undefined {
+  const word = u32[at]!;
+  if (!isUniform) for (let lane = 1; lane < LANES; lane++) if (u32[at + lane] !== word) return undefined;
+  return word;
 }
 
 /** Those that reach an mbarrier of another CTA of the cluster. */

@@ -1,5 +1,5 @@
 import type { PtxInstruction } from '../../../ptx/ast.ts';
-import { LANES, PC, WARP } from '../../layout.ts';
+import { ALL_LANES, LANES, PC, WARP } from '../../layout.ts';
 import type { CtaState, Poll } from '../cta-state.ts';
 import { atSource } from '../fault.ts';
 import type { PrivateMemory } from '../memories.ts';
@@ -51,15 +51,16 @@ export class SuspendedLanes {
     const isConverged = i32[(warp + WARP.converged) >> 2] !== 0;
     const suspending = polls.filter(({ suspends }) => suspends);
     if (isConverged) {
-      if (suspending.reduce((lanes, { lane }) => lanes | (1 << lane), 0) !== -1) return false;
+      if (suspending.reduce((bits, { lanes }) => bits | bitsOf(lanes), 0) !== -1) return false;
       this.#suspended.push(...suspending);
       return true;
     }
-    for (const poll of suspending) {
-      const at = (warp + WARP.programCounters) / 4 + poll.lane;
-      this.#suspended.push({ ...poll, counter: i32[at]! });
-      i32[at] = PC.polling;
-    }
+    for (const poll of suspending)
+      for (const lane of poll.lanes) {
+        const at = (warp + WARP.programCounters) / 4 + lane;
+        this.#suspended.push({ ...poll, lanes: [lane], counter: i32[at]! });
+        i32[at] = PC.polling;
+      }
     return this.#isAllBusy(warp);
   }
 
@@ -102,8 +103,8 @@ export class SuspendedLanes {
     const { i32 } = this.#memory;
     const woken = new Set(this.#suspended.filter(isOver));
     if (woken.size > 0) this.#suspended = this.#suspended.filter((poll) => !woken.has(poll));
-    for (const { warp, lane, counter } of woken)
-      if (counter !== undefined) i32[(warp + WARP.programCounters) / 4 + lane] = counter;
+    for (const { warp, lanes, counter } of woken)
+      if (counter !== undefined) i32[(warp + WARP.programCounters) / 4 + lanes[0]!] = counter;
     return new Set(Array.from(woken, ({ warp }) => warp));
   }
 
@@ -129,7 +130,7 @@ export class SuspendedLanes {
       .slice(0, MOST_DESCRIBED)
       .map(
         (wait) =>
-          `thread ${threadName(wait.warp, wait.lane)} waits${atSource(wait.instruction.source)} for ${lackOf(wait)}`,
+          `thread ${threadName(wait.warp, wait.lanes[0]!)} waits${atSource(wait.instruction.source)} for ${lackOf(wait)}`,
       );
     const more = waits.length - parts.length;
     const others = more > 0 ? `; ${more} more mbarriers are waited for` : '';
@@ -139,6 +140,10 @@ export class SuspendedLanes {
     };
   }
 }
+
+/** A bit for each. */
+const bitsOf = (lanes: readonly number[]): number =>
+  lanes === ALL_LANES ? -1 : lanes.reduce((bits, lane) => bits | (1 << lane), 0);
 
 /** `phase 2 of the mbarrier at shared address 1024, which lacks 1 of 2 arrivals and 4096 bytes of copies`. */
 export function lackOf({ barrier: { phase, address, pending, expected, bytes } }: Poll): string {

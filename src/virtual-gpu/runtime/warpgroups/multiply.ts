@@ -2,10 +2,14 @@ import { onceFor, rememberedAt } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, typesOf } from '../../../ptx/instruction-parts.ts';
 import { elementsOf } from '../../../ptx/operands.ts';
-import { LANES, SCRATCH, SHARED } from '../../layout.ts';
+import type { RunnableImage } from '../../kernel-image.ts';
+import { LANES, SCRATCH, SHARED, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
+import type { Products } from '../cta-state.ts';
+import type { DirectSite, DirectStep } from '../direct-steps.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
+import type { PrivateMemory } from '../memories.ts';
 import { allPending, closeGroup, endGroups, groupsLeftBy } from '../pending-groups.ts';
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { halfForm } from '../tensor-form.ts';
@@ -14,7 +18,7 @@ import type { WarpContext } from '../warp-context.ts';
 import { type OperandPieces, PiecesByDescriptor } from './pieces-by-descriptor.ts';
 import { rankIn } from './rank-in-descriptor.ts';
 import { PIECE_BYTES, piecesAcrossK, piecesAlongK, readDescriptor } from './shared-operands.ts';
-import { createWarpgroupKernel, type WarpgroupKernel } from './warpgroup-kernel.ts';
+import { createWarpgroupKernel, KeptList, type WarpgroupKernel } from './warpgroup-kernel.ts';
 
 /** Rows of D that a warp of a warpgroup has; columns of a tile. */
 const ROWS = 16;
@@ -49,6 +53,8 @@ interface Form {
 
 const A_REGISTERS = 4;
 
+const allOperands = ({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf);
+
 const isMinusOne = (operand: PtxOperand | undefined): boolean =>
   operand?.kind === 'immediate' && BigInt.asIntN(32, operand.value) === -1n;
 const isOne = (operand: PtxOperand | undefined): boolean => operand?.kind === 'immediate' && operand.value === 1n;
@@ -64,7 +70,7 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
   const perTile = type === 'f16' ? RESULTS / 2 : RESULTS;
   const dCount = (n / TILE) * perTile;
   const fromRegisters = instruction.operands[1]?.kind === 'vector';
-  const behind = instruction.operands.flatMap(elementsOf).slice(dCount + (fromRegisters ? A_REGISTERS : 1) + 1);
+  const behind = allOperands(instruction).slice(dCount + (fromRegisters ? A_REGISTERS : 1) + 1);
   const [scaleD, scaleA, scaleB, ...transposed] = behind;
   const [transposedA, transposedB] = fromRegisters ? [undefined, transposed[0]] : transposed;
   const isHalf = aType === 'f16' || aType === 'bf16';
@@ -82,30 +88,45 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
 
 /** wgmma: the instructions of one of the warpgroup's warps, which needs only its own rows. Source: PTX ISA. */
 export function warpgroupMultiply(instruction: PtxInstruction): (context: WarpContext) => void {
-  if (instruction.modifiers[0] === 'early_read') return refuseEarlyRead;
-  const name = instruction.modifiers[0];
-  const step = name === 'mma_async' ? multiplier(formOf(instruction)) : STEPS[name ?? ''];
+  const name = instruction.modifiers[0] ?? '';
+  if (name === 'early_read') return refuseEarlyRead;
+  if (name === 'mma_async') return multiplier(formOf(instruction));
+  const step = STEPS[name];
   if (!step) throw unsupported(instruction);
-  return (context) => together(context, step);
+  return (context) => {
+    requireWholeWarp(context);
+    step(productsOf(context), instruction);
+  };
 }
 
-function together(context: WarpContext, step: (context: WarpContext) => void): void {
-  if (context.lanes.length !== LANES)
-    throw context.fault(
-      'barrier',
-      `${context.instruction.text} by ${context.lanes.length} threads of a warp`,
-      context.lanes[0],
-    );
-  step(context);
+/** The same of a whole warp, whose operands lie in registers and were met by the CTA before. */
+export function directWarpgroupStep(site: DirectSite): DirectStep | undefined {
+  const { instruction } = site;
+  const name = instruction.modifiers[0] ?? '';
+  if (name === 'mma_async') return directMultiplier(site);
+  const step = STEPS[name];
+  if (!step) return undefined;
+  return (cta, warp) => {
+    step(cta.productsOf(warp), instruction);
+    return true;
+  };
 }
 
-const STEPS: Readonly<Record<string, (context: WarpContext) => void>> = {
-  fence: (context) => {
-    productsOf(context).isFenced = true;
+function requireWholeWarp(context: WarpContext): void {
+  if (context.lanes.length === LANES) return;
+  throw context.fault(
+    'barrier',
+    `${context.instruction.text} by ${context.lanes.length} threads of a warp`,
+    context.lanes[0],
+  );
+}
+
+const STEPS: Readonly<Record<string, (products: Products, instruction: PtxInstruction) => void>> = {
+  fence: (products) => {
+    products.isFenced = true;
   },
-  commit_group: (context) => closeGroup(productsOf(context)),
-  wait_group: (context) =>
-    endGroups(productsOf(context), groupsLeftBy(context.instruction), (product) => product.finish()),
+  commit_group: closeGroup,
+  wait_group: (products, instruction) => endGroups(products, groupsLeftBy(instruction), (product) => product.finish()),
 };
 
 /** Before an instruction that reads accumulators: its operands are the lines of the products that may be on their way there. */
@@ -128,13 +149,15 @@ const productsOf = ({ cta, warp }: WarpContext) => cta.productsOf(warp);
  * of shared memory counts as read until the wait.
  */
 function multiply(context: WarpContext, site: Site): void {
+  requireWholeWarp(context);
   const products = productsOf(context);
-  const { instruction } = context;
+  const { instruction, warp } = context;
   if (!products.isFenced) throw context.fault('barrier', 'wgmma.mma_async without a wgmma.fence before it', 0);
   const { form } = site;
   const operands = operandsOf(context, site);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
-  if (!multiplyFast(context, site, operands, keepsC)) multiplyByElement(context, form, operands, keepsC);
+  const factors = { a: operands.a, b: operands.b, keepsC };
+  if (!multiplyFast(site, warp, factors, () => context)) multiplyByElement(context, form, factors);
   const { note, read } = operands;
   products.open.push({
     instruction,
@@ -146,38 +169,98 @@ function multiply(context: WarpContext, site: Site): void {
 interface Site {
   readonly form: Form;
   /** Byte offsets from the warp's state of D's registers, and of those of A. */
-  readonly registers: Int32Array;
+  readonly registers: KeptList;
   /** Whether A does not lie where {@link WarpgroupKernel} finds it. */
   readonly isElsewhere: boolean;
   /** Absent where there is no fast form. */
   readonly kernel: WarpgroupKernel | undefined;
 }
 
-function siteOf(context: WarpContext, form: Form): Site {
+type RegisterPlaces = Pick<DirectSite, 'image' | 'memory'>;
+
+function siteOf({ image, memory }: RegisterPlaces, instruction: PtxInstruction, form: Form): Site {
   const { dCount, fromRegisters, fast, isTransposed, isNegated } = form;
-  const d = fast && context.offsetsOf(0, dCount);
-  const a = fromRegisters ? context.offsetsOf(dCount, A_REGISTERS) : [];
+  const operands = allOperands(instruction);
+  const d = fast && offsetsOf(image, operands.slice(0, dCount));
+  const a = fromRegisters ? offsetsOf(image, operands.slice(dCount, dCount + A_REGISTERS)) : [];
   return {
     form,
-    registers: Int32Array.of(...(d ?? []), ...(a ?? [])),
+    registers: new KeptList(Int32Array.of(...(d ?? []), ...(a ?? []))),
     isElsewhere: isNegated || (fromRegisters ? !d || !a : isTransposed.a),
-    kernel: d && kernelFor(context.registerMemory, fast),
+    kernel: d && kernelFor(memory.memory, fast),
   };
+}
+
+/** Byte offsets from the warp's state; undefined unless all are registers that hold a value for each lane. */
+function offsetsOf(image: RunnableImage, operands: readonly PtxOperand[]): number[] | undefined {
+  const offsets = operands.map((operand) => {
+    const register = operand.kind === 'register' ? image.registers.get(operand.name) : undefined;
+    return register?.uniform === false ? register.offset : -1;
+  });
+  return offsets.includes(-1) ? undefined : offsets;
 }
 
 function multiplier(form: Form): (context: WarpContext) => void {
   let site: Site | undefined;
   return (context) => {
-    site ??= siteOf(context, form);
+    site ??= siteOf(context, context.instruction, form);
     multiply(context, site);
   };
+}
+
+const NOTHING_READ = (): void => {};
+
+/** Where nobody looks at accesses: descriptors that the CTA has met, in registers. */
+function directMultiplier({ instruction, image, memory, contextOf }: DirectSite): DirectStep | undefined {
+  const form = formOf(instruction);
+  const { dCount, fromRegisters, scaleD, kinds } = form;
+  const operands = allOperands(instruction);
+  const wideAt = (operand: PtxOperand | undefined): number | undefined => {
+    const register = operand?.kind === 'register' ? image.registers.get(operand.name) : undefined;
+    return register?.kind === 'double-word' ? register.offset : undefined;
+  };
+  const aAt = fromRegisters ? 0 : wideAt(operands[dCount]);
+  const bAt = wideAt(operands[dCount + (fromRegisters ? A_REGISTERS : 1)]);
+  const keeps = scaleD === undefined ? () => true : truthOf(image, memory, scaleD);
+  if (!form.fast || aAt === undefined || bAt === undefined || !keeps) return undefined;
+  const product = { instruction, finish: NOTHING_READ };
+  let site: Site | undefined;
+  return (cta, warp) => {
+    const products = cta.productsOf(warp);
+    if (!products.isFenced) return false;
+    site ??= siteOf({ image, memory }, instruction, form);
+    if (site.isElsewhere) return false;
+    const { u32 } = memory;
+    const met = (kind: string, at: number): OperandPieces | undefined =>
+      cta.pieces.get(kind)?.get(u32[(warp + at) >> 2]!, u32[(warp + at + 4) >> 2]!);
+    const b = met(kinds.b, bAt);
+    const a = fromRegisters ? undefined : met(kinds.a[u32[(warp + WARP.warpIndex) >> 2]! % WARPS]!, aAt);
+    if (!b || (!a && !fromRegisters)) return false;
+    const factors = { a: a?.places, b: b.places, keepsC: keeps(warp) };
+    if (!multiplyFast(site, warp, factors, contextOf)) return false;
+    products.open.push(product);
+    return true;
+  };
+}
+
+/** Reads a predicate of a warp, which is the same in all lanes; undefined for operands that are no register and no number. */
+function truthOf(
+  image: RunnableImage,
+  memory: PrivateMemory,
+  operand: PtxOperand,
+): ((warp: number) => boolean) | undefined {
+  if (operand.kind === 'immediate') return () => operand.value !== 0n;
+  const register = operand.kind === 'register' ? image.registers.get(operand.name) : undefined;
+  if (operand.kind !== 'register' || !register) return undefined;
+  const isNegated = operand.negated === true;
+  return (warp) => (memory.u32[(warp + register.offset) >> 2] !== 0) !== isNegated;
 }
 
 /** Addresses in private memory of the pieces of a warp's rows of A, and of B. */
 interface Operands {
   /** Absent where they lie in registers. */
-  readonly a: Int32Array | undefined;
-  readonly b: Int32Array;
+  readonly a: KeptList | undefined;
+  readonly b: KeptList;
   /** Addresses in shared memory. */
   readonly read: readonly number[];
   /** To be added to a fault of theirs. */
@@ -207,7 +290,7 @@ function operandsOf(context: WarpContext, { form, isElsewhere }: Site): Operands
     isTransposed.b ? piecesAcrossK(matrix, 0, n / TILE, k) : piecesAlongK(matrix, 0, n),
   );
   return {
-    a: isElsewhere ? stageA(context, form, a?.places) : a?.places,
+    a: isElsewhere ? stageA(context, form, a?.places.values) : a?.places,
     b: b.places,
     read: context.watcher ? [...(a?.shared ?? []), ...b.shared] : [],
     note: b.note || (a?.note ?? ''),
@@ -237,7 +320,7 @@ function piecesOf(
   noting(note, () => {
     for (const address of shared) context.resolve({ low: address, high: 0 }, 'shared', PIECE_BYTES, false, 0);
   });
-  const pieces = { note, shared, places: shared.map((address) => SHARED + address) };
+  const pieces = { note, shared, places: new KeptList(shared.map((address) => SHARED + address)) };
   known.set(low, high, pieces);
   return pieces;
 }
@@ -246,7 +329,7 @@ function piecesOf(
  * Copies A to where a warp moves values about, sixteen rows one after the other: from registers, from columns, or with the
  * other sign.
  */
-function stageA(context: WarpContext, form: Form, pieces: Int32Array | undefined): Int32Array {
+function stageA(context: WarpContext, form: Form, pieces: Int32Array | undefined): KeptList {
   const {
     dCount,
     k,
@@ -276,7 +359,7 @@ function stageA(context: WarpContext, form: Form, pieces: Int32Array | undefined
   return STAGED;
 }
 
-const STAGED = Int32Array.from({ length: ROWS * 2 }, (_, i) => SCRATCH + i * PIECE_BYTES);
+const STAGED = new KeptList(Int32Array.from({ length: ROWS * 2 }, (_, i) => SCRATCH + i * PIECE_BYTES));
 
 /** Of the memory that the operands lie in. */
 const kernelsOf = onceFor((_memory: WebAssembly.Memory) => new Map<string, WarpgroupKernel>());
@@ -284,40 +367,44 @@ const kernelsOf = onceFor((_memory: WebAssembly.Memory) => new Map<string, Warpg
 const kernelFor = (memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel =>
   rememberedAt(kernelsOf(memory), form.format, () => createWarpgroupKernel(memory, form));
 
+/** Where the factors lie, and whether C is added. */
+interface FactorPlaces extends Pick<Operands, 'a' | 'b'> {
+  readonly keepsC: boolean;
+}
+
 /** False if there is no fast form, or if its kernel leaves these numbers to the general form. */
-function multiplyFast(context: WarpContext, site: Site, { a, b }: Operands, keepsC: boolean): boolean {
-  const { form, kernel, registers } = site;
+function multiplyFast(
+  { form, kernel, registers }: Site,
+  warp: number,
+  factors: FactorPlaces,
+  contextOf: (warp: number) => WarpContext,
+): boolean {
   if (!kernel) return false;
-  const { warp } = context;
-  kernel.registers.set(registers);
-  if (a) kernel.aPieces.set(a);
-  if ((a ? kernel.decode() : kernel.decodeRegisters(warp, form.dCount)) === 0) return false;
-  kernel.bPieces.set(b);
+  const { a, b, keepsC } = factors;
+  const placesOfRegisters = kernel.placeOf(registers);
+  const isInRange = a ? kernel.decode(kernel.placeOf(a)) : kernel.decodeRegisters(warp, form.dCount, placesOfRegisters);
+  if (isInRange === 0) return false;
+  const pieces = kernel.placeOf(b);
   const tiles = form.n / TILE;
   const multiplyFrom = (tile: number): number =>
-    kernel.multiply(tile, tiles, form.isTransposed.b ? 1 : 0, warp, keepsC ? -1 : 0);
+    kernel.multiply(tile, tiles, form.isTransposed.b ? 1 : 0, warp, keepsC ? -1 : 0, pieces, placesOfRegisters);
   let tile = multiplyFrom(0);
   while (tile < tiles) {
-    multiplyTile(context, form, { a, b, keepsC }, tile);
+    multiplyTile(contextOf(warp), form, factors, tile);
     tile = tile + 1 < tiles ? multiplyFrom(tile + 1) : tiles;
   }
   return true;
 }
 
-function multiplyByElement(context: WarpContext, form: Form, { a, b }: Operands, keepsC: boolean): void {
-  for (let tile = 0; tile < form.n / TILE; tile++) multiplyTile(context, form, { a, b, keepsC }, tile);
+function multiplyByElement(context: WarpContext, form: Form, factors: FactorPlaces): void {
+  for (let tile = 0; tile < form.n / TILE; tile++) multiplyTile(context, form, factors, tile);
 }
 
 /** Eight columns of D element by element: any form, any numbers. */
-function multiplyTile(
-  context: WarpContext,
-  form: Form,
-  { a, b, keepsC }: Pick<Operands, 'a' | 'b'> & { keepsC: boolean },
-  tile: number,
-): void {
+function multiplyTile(context: WarpContext, form: Form, { a, b, keepsC }: FactorPlaces, tile: number): void {
   const { k, type, tileRegisters, accumulate } = form;
-  const rows = gather(context, a ?? stageA(context, form, undefined), ROWS, k, form.a);
-  const pieces = b.subarray(tile * TILE * 2, (tile + 1) * TILE * 2);
+  const rows = gather(context, (a ?? stageA(context, form, undefined)).values, ROWS, k, form.a);
+  const pieces = b.values.subarray(tile * TILE * 2, (tile + 1) * TILE * 2);
   const columns = form.isTransposed.b
     ? gatherAcross(context, pieces, k, form.b)
     : gather(context, pieces, TILE, k, form.b);

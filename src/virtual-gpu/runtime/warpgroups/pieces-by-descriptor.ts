@@ -1,7 +1,9 @@
+import type { KeptList } from './warpgroup-kernel.ts';
+
 /** Where the pieces of an operand of wgmma lie: in shared and in private memory. */
 export interface OperandPieces {
   readonly shared: Int32Array;
-  readonly places: Int32Array;
+  readonly places: KeptList;
   /** To be added to a fault in which they play a part. */
   readonly note: string;
 }

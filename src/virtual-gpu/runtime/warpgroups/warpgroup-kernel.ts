@@ -12,58 +12,91 @@ import {
   type TensorKernelForm,
 } from '../product-emitter.ts';
 
-/** wgmma by one warp of a warpgroup: sixteen rows of A, and a tile of eight columns of B at a time. */
+/**
+ * wgmma by one warp of a warpgroup: sixteen rows of A, and a tile of eight columns of B at a time. Of A's rows and B's columns it takes the byte
+ * addresses of pieces of eight halves: two of each row of A; of each tile of B sixteen, two of each column or one of each row. Of registers it takes byte
+ * offsets from the warp's state: four of each tile of D; then, where it lies in registers, four of A.
+ */
 export interface WarpgroupKernel {
-  /** Byte addresses of A's pieces of eight halves: two of each of 16 rows. */
-  readonly aPieces: Int32Array;
-  /** The same of B, sixteen of each tile: two of each column, or one of each row. */
-  readonly bPieces: Int32Array;
-  /** Byte offsets of registers from the warp's state: four of each tile of D; then, where it lies in registers, four of A. */
-  readonly registers: Int32Array;
+  /** Where it has a list of addresses or offsets; it keeps a copy until others need the room. */
+  placeOf(list: KeptList): number;
   /** Decodes A. Returns 0 if f32 arithmetic could not follow the model. */
-  decode(): number;
+  decode(aPieces: number): number;
   /** The same of A in registers, which follow so many of D. */
-  decodeRegisters(warp: number, ofD: number): number;
+  decodeRegisters(warp: number, ofD: number, registers: number): number;
   /**
    * D = A B + D, or A B, from tile `first` on. Returns the first one, whose D is unchanged, that is out of range as above; or `tiles`.
    * @param keepsD all ones, or 0.
    */
-  multiply(first: number, tiles: number, isByRow: 0 | 1, warp: number, keepsD: number): number;
+  multiply(
+    first: number,
+    tiles: number,
+    isByRow: 0 | 1,
+    warp: number,
+    keepsD: number,
+    bPieces: number,
+    registers: number,
+  ): number;
+}
+
+/** A list that a kernel reads over and over. */
+export class KeptList {
+  readonly values: Int32Array;
+  /** Who has a copy, and where. */
+  keeper: object | undefined;
+  at = 0;
+
+  constructor(values: Int32Array) {
+    this.values = values;
+  }
 }
 
 const ROWS = 16;
 /** Addresses of a tile's pieces, and of its registers. */
 const TILE_PIECES = 16;
 const TILE_REGISTERS = 4;
-const MOST_TILES = 32;
 
 /** Layout of the scratch memory behind the part that the emitter uses for itself. */
 const A = FREE;
-const A_PIECES = A + A_BYTES;
-const B_PIECES = A_PIECES + ROWS * 2 * 4;
 const A_REGISTERS = 4;
-const REGISTERS = B_PIECES + MOST_TILES * TILE_PIECES * 4;
-const MOST_REGISTERS = MOST_TILES * TILE_REGISTERS + A_REGISTERS;
 /**
  * Tiles of B stay decoded for the other warps of a group, and the next group: a power of two by the address of their first piece, of
  * tiles by column and of those by row.
  */
-const SLOTS = 128;
-const BY_COLUMN = operandSlots('b', REGISTERS + MOST_REGISTERS * 4, SLOTS, TILE_PIECES);
+const SLOTS = 512;
+const BY_COLUMN = operandSlots('b', A + A_BYTES, SLOTS, TILE_PIECES);
 const BY_ROW = operandSlots('b', endOf(BY_COLUMN), SLOTS, TILE_PIECES);
+/** Lists, in two halves: some hundreds of the longest. */
+const LISTS = endOf(BY_ROW);
+const HALF_BYTES = 2 ** 18;
 
 const modules = new Map<string, WebAssembly.Module>();
 
 /** @param memory where operands and registers lie. */
 export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKernelForm): WarpgroupKernel {
   const module = rememberedAt(modules, JSON.stringify(form), () => new WebAssembly.Module(emit(form)));
-  const scratch = new WebAssembly.Memory({ initial: Math.ceil(endOf(BY_ROW) / PAGE_BYTES) });
+  const scratch = new WebAssembly.Memory({ initial: Math.ceil((LISTS + 2 * HALF_BYTES) / PAGE_BYTES) });
   for (const slots of [BY_COLUMN, BY_ROW]) fillWithZeros(scratch, slots);
   const { exports } = new WebAssembly.Instance(module, { env: { memory, scratch } });
+  const lists = new Int32Array(scratch.buffer, LISTS, (2 * HALF_BYTES) / 4);
+  const half = lists.length / 2;
+  // A full half makes room in the other one: what a product has just asked for stays.
+  const keepers = [{}, {}];
+  let [current, used] = [0, 0];
   return {
-    aPieces: new Int32Array(scratch.buffer, A_PIECES, ROWS * 2),
-    bPieces: new Int32Array(scratch.buffer, B_PIECES, MOST_TILES * TILE_PIECES),
-    registers: new Int32Array(scratch.buffer, REGISTERS, MOST_REGISTERS),
+    placeOf(list) {
+      const { keeper, values } = list;
+      if (keeper === keepers[0] || keeper === keepers[1]) return list.at;
+      if (used + values.length > half) {
+        [current, used] = [1 - current, 0];
+        keepers[current] = {};
+      }
+      const at = current * half + used;
+      lists.set(values, at);
+      [list.keeper, list.at] = [keepers[current], LISTS + at * 4];
+      used += values.length;
+      return list.at;
+    },
     decode: exports.decode as WarpgroupKernel['decode'],
     decodeRegisters: exports.decodeRegisters as WarpgroupKernel['decodeRegisters'],
     multiply: exports.multiply as WarpgroupKernel['multiply'],
@@ -83,12 +116,12 @@ function emit(form: TensorKernelForm): Uint8Array<ArrayBuffer> {
   return module.encode();
 }
 
-/** () → whether everything is in range. */
+/** (pieces) → whether everything is in range. */
 function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: [], results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(1), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
-  const table = f.i32(A_PIECES).pop('i32');
+  const table = 0;
   f.i32(A).set(emitter.a);
   emitter.forRows(() => {
     decoder.rowsOfA((half, slice) => {
@@ -100,15 +133,15 @@ function defineDecodeA(module: ModuleBuilder, form: TensorKernelForm): void {
   module.exportFunction('decode', f);
 }
 
-/** (warp, registers of D before those of A) → whether everything is in range. */
+/** (warp, registers of D before those of A, registers) → whether everything is in range. */
 function defineDecodeRegisters(module: ModuleBuilder, form: TensorKernelForm): void {
-  const f = module.defineFunction({ parameters: i32s(2), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
   const emitter = new ProductEmitter(f, form);
   const decoder = emitter.beginDecoding();
   const registers = Array.from({ length: A_REGISTERS }, (_, register) => {
     const local = f.local('i32');
-    f.get(1).i32(4).op('i32.mul');
-    f.load(REGISTERS + register * 4, SCRATCH_MEMORY)
+    f.get(1).i32(4).op('i32.mul').get(2).op('i32.add');
+    f.load(register * 4, SCRATCH_MEMORY)
       .get(0)
       .op('i32.add')
       .set(local);
@@ -154,7 +187,7 @@ function defineDecodeTile(module: ModuleBuilder, form: TensorKernelForm, isByRow
   return f.index;
 }
 
-/** (tile, warp, whether D is kept) → whether everything is in range. */
+/** (tile, warp, whether D is kept, pieces, registers) → whether everything is in range. */
 function defineTile(
   module: ModuleBuilder,
   form: TensorKernelForm,
@@ -162,12 +195,13 @@ function defineTile(
 ): number {
   const decodeTile = defineDecodeTile(module, form, isByRow);
   const slots = isByRow ? BY_ROW : BY_COLUMN;
-  const f = module.defineFunction({ parameters: i32s(3), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(5), results: ['i32'] });
   const [table, slot, registers] = f.locals('i32', 3);
   f.get(0)
     .i32(TILE_PIECES * 4)
     .op('i32.mul')
-    .add(B_PIECES)
+    .get(3)
+    .op('i32.add')
     .set(table);
   // Tiles lie at regular distances: their numbers are those of the address times the golden ratio.
   f.get(table).load(0, SCRATCH_MEMORY).i32(0x9e37_79b1).op('i32.mul');
@@ -180,12 +214,14 @@ function defineTile(
   f.get(0)
     .i32(TILE_REGISTERS * 4)
     .op('i32.mul')
+    .get(4)
+    .op('i32.add')
     .set(registers);
   f.get(slot);
   for (const isC of [true, false])
     for (let r = 0; r < TILE_REGISTERS; r++) {
       f.get(registers)
-        .load(REGISTERS + r * 4, SCRATCH_MEMORY)
+        .load(r * 4, SCRATCH_MEMORY)
         .get(1)
         .op('i32.add');
       // The first bytes of memory are zeros.
@@ -195,15 +231,15 @@ function defineTile(
   return f.index;
 }
 
-/** (first, tiles, whether B is by row, warp, whether D is kept) → the first tile that is out of range, or `tiles`. */
+/** (first, tiles, whether B is by row, warp, whether D is kept, pieces, registers) → the first tile that is out of range, or `tiles`. */
 function defineMultiply(module: ModuleBuilder, tile: { byColumn: number; byRow: number }): void {
-  const f = module.defineFunction({ parameters: i32s(5), results: ['i32'] });
+  const f = module.defineFunction({ parameters: i32s(7), results: ['i32'] });
   const isInRange = f.local('i32');
   f.loop(() => {
     f.get(2);
     f.if(
-      () => f.get(0, 3, 4).call(tile.byRow).set(isInRange),
-      () => f.get(0, 3, 4).call(tile.byColumn).set(isInRange),
+      () => f.get(0, 3, 4, 5, 6).call(tile.byRow).set(isInRange),
+      () => f.get(0, 3, 4, 5, 6).call(tile.byColumn).set(isInRange),
     );
     f.get(0, isInRange).op('i32.add').set(0);
     f.get(isInRange, 0, 1).op('i32.lt_u', 'i32.and').brIf(0);
