@@ -29,6 +29,10 @@ const SOURCE = `extern "C" __global__ void widths(const unsigned* x, unsigned* y
   for (int k = 0; k < 4; ++k)
     y[i + 256 + 32 * k] =
       v + 3 * k + 1;
+  y[i + 384] =
+    i << 16 | v;
+  y[i + 416] =
+    v | n << 8;
 }
 `;
 
@@ -48,7 +52,7 @@ afterAll(() => device.close());
 const launch = (largest: number, n: number) => ({
   ...{ functionName: 'widths', grid: 1, block: 32, arguments: ['x', 'y', { u32: n }] },
   // In the middle of a warp, so that no first or last lane stands for all.
-  buffers: { x: Uint32Array.from({ length: 32 }, (_, i) => (i === 13 ? largest : i)), y: 384 * 4 },
+  buffers: { x: Uint32Array.from({ length: 32 }, (_, i) => (i === 13 ? largest : i)), y: 448 * 4 },
 });
 
 /** What was kept in runs with such values, by the line of the operation; of several at one line all. */
@@ -92,6 +96,8 @@ it('says what each site holds, and where that ends', async () => {
     [BITS_32, ENDS_32],
   ]);
   expect(at(19)).toEqual([['whole numbers in fp32', [2 ** 24]]]);
+  expect(at(24)).toContainEqual(['whole numbers of 16 bits', [2 ** 16]]);
+  expect(at(26)).toContainEqual(['whole numbers of 8 bits', [2 ** 8]]);
   await device.unload(log.module);
   await device.unload(module);
 });
@@ -107,6 +113,11 @@ it('magnitudes are those of the exact results, of the largest lane', async () =>
   expect(shifted).toEqual([signed * 8]);
   expect([narrowed, masked, converted]).toEqual([[signed], [signed], [signed]]);
   expect(factors).toEqual([signed, 70_001, signed * 70_001]);
+});
+
+it('of numbers that are packed, that of the one that must fit below the other', async () => {
+  const [packed] = await kept([70_001, 300]);
+  expect([packed![24], packed![26]]).toEqual([expect.arrayContaining([70_001]), expect.arrayContaining([70_001])]);
 });
 
 it('without a sign where that is the lesser one; a number below zero is as large as its opposite', async () => {

@@ -1,6 +1,7 @@
 import { type AccessSamples, MAXIMUM_ENTRIES } from './access-sampler.ts';
 import { sampleLevel } from './line-hash.ts';
 import { type LinePlaces, lineOfSector, sectorOfEntry } from './line-places.ts';
+import { SpareArray, spareFloat64, spareInt32 } from './spare-array.ts';
 
 /** Sampled accesses of a launch in the assumed order of L2. */
 export interface AccessStream {
@@ -66,11 +67,18 @@ interface AccessTable {
   readonly times: Float64Array;
 }
 
-/** Removes entries outside the sample at this level, and immediate repetitions of a sector. */
+const TABLE = {
+  entries: spareInt32(),
+  ctas: spareInt32(),
+  hashes: new SpareArray((length) => new Uint32Array(length)),
+  times: spareFloat64(),
+};
+
+/** Removes entries outside the sample at this level, and immediate repetitions of a sector. The table holds until the next one is made. */
 function tableAt(level: number, samples: readonly AccessSamples[], places: LinePlaces): AccessTable {
   const room = roomOf(samples);
-  const [entries, ctas] = [new Int32Array(room), new Int32Array(room)];
-  const [hashes, times] = [new Uint32Array(room), new Float64Array(room)];
+  const [entries, ctas] = [TABLE.entries.take(room), TABLE.ctas.take(room)];
+  const [hashes, times] = [TABLE.hashes.take(room), TABLE.times.take(room)];
   let count = 0;
   // Neighbours often lie in one line.
   let [line, hash] = [-1, 0];
@@ -103,6 +111,13 @@ export function commonLevel(samples: readonly AccessSamples[], places: LinePlace
   return level;
 }
 
+const [KEYS, ASCENDING] = [spareFloat64(), spareInt32()];
+type Room = readonly [SpareArray<Int32Array>, SpareArray<Int32Array>];
+const [BY_CTA, BY_TIME]: readonly [Room, Room] = [
+  [spareInt32(), spareInt32()],
+  [spareInt32(), spareInt32()],
+];
+
 /**
  * Sorts the accesses of all workers into the assumed order of L2. CTAs were executed one after the other; on a GPU,
  * resident CTAs run side by side. Assumption: all resident warps execute instructions at the same pace, and a CTA starts
@@ -122,20 +137,20 @@ export function interleave(
   const starts = ctaStarts(lengths, residentCtas);
   const { count, entries, hashes, ctas, times } = tableAt(level, samples, places);
   // Each CTA ran on one worker. Stable sorts: by CTA, then by time.
-  const keys = new Float64Array(count);
-  const ascending = new Int32Array(count);
+  const keys = KEYS.take(count);
+  const ascending = ASCENDING.take(count);
   for (let row = 0; row < count; row++) {
     keys[row] = ctas[row]!;
     ascending[row] = row;
   }
-  const byCta = sortedBy(keys, ascending);
+  const byCta = sortedBy(keys, ascending, BY_CTA);
   let [cta, start] = [-1, 0];
   for (let i = 0; i < count; i++) {
     const row = byCta[i]!;
     if (ctas[row] !== cta) [cta, start] = [ctas[row]!, starts.get(ctas[row]!)!];
     keys[row] = times[row]! + start;
   }
-  const order = sortedBy(keys, byCta);
+  const order = sortedBy(keys, byCta, BY_TIME);
   const stream = { entries: new Int32Array(count), hashes: new Uint32Array(count), ctas: new Int32Array(count) };
   for (let i = 0; i < count; i++) {
     const row = order[i]!;
@@ -149,15 +164,20 @@ export function interleave(
 /** A power of two. */
 const DIGITS = 2048;
 
-/** Rows by their keys, which are whole numbers from 0; those with one key stay in the order in which they are. Digit by digit, the lowest first. */
-function sortedBy(keys: Float64Array, rows: Int32Array): Int32Array {
+/**
+ * Rows by their keys, which are whole numbers from 0; those with one key stay in the order in which they are. Digit by digit, the lowest first.
+ * @param room which holds the result.
+ */
+function sortedBy(keys: Float64Array, rows: Int32Array, room: Room): Int32Array {
   let largest = 0;
   for (let row = 0; row < keys.length; row++) largest = Math.max(largest, keys[row]!);
-  let [sorted, next] = [rows.slice(), new Int32Array(rows.length)];
+  let [sorted, next] = room.map((spare) => spare.take(rows.length)) as [Int32Array, Int32Array];
+  sorted.set(rows);
   const places = new Int32Array(DIGITS);
   for (let unit = 1; unit <= largest; unit *= DIGITS) {
+    const perUnit = 1 / unit;
     places.fill(0);
-    for (let row = 0; row < keys.length; row++) places[digitOf(keys[row]!, unit)]!++;
+    for (let row = 0; row < keys.length; row++) places[digitOf(keys[row]!, perUnit)]!++;
     for (let digit = 0, end = 0; digit < DIGITS; digit++) {
       const start = end;
       end += places[digit]!;
@@ -165,12 +185,12 @@ function sortedBy(keys: Float64Array, rows: Int32Array): Int32Array {
     }
     for (let i = 0; i < sorted.length; i++) {
       const row = sorted[i]!;
-      next[places[digitOf(keys[row]!, unit)]!++] = row;
+      next[places[digitOf(keys[row]!, perUnit)]!++] = row;
     }
     [sorted, next] = [next, sorted];
   }
   return sorted;
 }
 
-/** Not by a remainder, which takes V8 longer than all else here. */
-const digitOf = (key: number, unit: number): number => (key / unit) & (DIGITS - 1);
+/** Not by a remainder or a quotient, which takes a CPU longer than all else here. The product is exact: units are powers of two. */
+const digitOf = (key: number, perUnit: number): number => (key * perUnit) & (DIGITS - 1);

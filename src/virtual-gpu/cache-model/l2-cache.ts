@@ -1,4 +1,5 @@
 import { LINE_BYTES, SECTORS_PER_LINE } from '../../core/gpu-sizes.ts';
+import { SpareArray, spareInt32 } from './spare-array.ts';
 
 /**
  * Ways of a set. NVIDIA does not publish this; Accel-Sim's microbenchmark suite (l2_config) assumes 16, from published
@@ -18,6 +19,13 @@ export interface SectorTraffic {
 const VALID = 2 ** SECTORS_PER_LINE - 1;
 
 const bitCount = (bits: number): number => (bits & 1) + ((bits >> 1) & 1) + ((bits >> 2) & 1) + ((bits >> 3) & 1);
+
+/** What the cells of a cache are kept in: of one cache at a time. */
+export class RoomOfL2 {
+  readonly lines = spareInt32();
+  readonly sectors = new SpareArray((length) => new Uint8Array(length));
+  readonly writers = spareInt32();
+}
 
 /**
  * A share of a sectored, write-back, write-allocate cache of 128-byte lines with least-recently-used replacement: the
@@ -40,16 +48,17 @@ export class SampledL2 {
   /**
    * @param l2Bytes capacity of the whole cache.
    * @param level the sample's: a share of 2^−level of the sets.
+   * @param room whose last cache is void then.
    */
-  constructor(l2Bytes: number, level: number, launchCount: number) {
+  constructor(l2Bytes: number, level: number, launchCount: number, room = new RoomOfL2()) {
     this.#share = 2 ** level;
     const lines = l2Bytes / LINE_BYTES / this.#share;
     this.#ways = Math.max(1, Math.min(WAYS, Math.round(lines)));
     this.#sets = Math.max(1, Math.round(lines / this.#ways));
     const cells = this.#sets * this.#ways;
-    this.#lines = new Int32Array(cells);
-    this.#sectors = new Uint8Array(cells);
-    this.#writers = new Int32Array(cells);
+    this.#lines = room.lines.takeZeros(cells);
+    this.#sectors = room.sectors.takeZeros(cells);
+    this.#writers = room.writers.take(cells);
     this.#traffic = noTraffic(launchCount);
   }
 

@@ -6,8 +6,9 @@ import { occupancy } from '../../hardware/occupancy.ts';
 import type { DeviceRange } from '../runtime/memories.ts';
 import type { AccessSamples } from './access-sampler.ts';
 import { type AccessStream, commonLevel, interleave } from './interleave.ts';
-import { SampledL2 } from './l2-cache.ts';
+import { RoomOfL2, SampledL2 } from './l2-cache.ts';
 import { LinePlaces, lineOfSector, sectorBit, sectorOfEntry } from './line-places.ts';
+import { SpareArray, spareFloat64 } from './spare-array.ts';
 
 /** A counted launch with what its workers recorded. */
 export interface SampledLaunch {
@@ -26,6 +27,11 @@ function residentCtas({ resources, block }: LaunchCounters, spec: DeviceSpec): n
   return Math.max(1, occupancy(resources, product(block), spec).ctasPerSm) * spec.smCount.value;
 }
 
+/** Of numbers that were met, and the sectors of lines. */
+const TABLE = spareFloat64();
+const SECTORS = new SpareArray((length) => new Uint8Array(length));
+const L2_ROOM = new RoomOfL2();
+
 /**
  * Times that a sector is read by CTAs of different SMs, or in different turns of an SM. CTAs go to the SMs in turns, as in the
  * prediction of times.
@@ -35,7 +41,7 @@ function readersOfSectors({ entries, ctas }: AccessStream, resident: number, smC
   let most = 0;
   for (const cta of ctas) most = Math.max(most, readerOf(cta) + 1);
   // Numbers from 1 on: 0 is a free place.
-  const table = new Float64Array(roomFor(entries.length));
+  const table = TABLE.takeZeros(roomFor(entries.length));
   let readers = 0;
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i]!;
@@ -70,9 +76,9 @@ interface Touched {
 }
 
 function touchedBy({ entries }: AccessStream): Touched {
-  const table = new Float64Array(roomFor(entries.length));
+  const table = TABLE.takeZeros(roomFor(entries.length));
   /** At the same places: four sectors that are read, then four that are written. */
-  const sectors = new Uint8Array(table.length);
+  const sectors = SECTORS.takeZeros(table.length);
   const touched = { lines: 0, sectorsRead: 0, sectorsWritten: 0 };
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i]!;
@@ -106,7 +112,7 @@ export function simulateCache(
   const streams = launches.map(({ counters, samples }, i) =>
     interleave(samples, places[i]!, level, residentCtas(counters, spec)),
   );
-  const l2 = new SampledL2(spec.l2Bytes.value, level, launches.length);
+  const l2 = new SampledL2(spec.l2Bytes.value, level, launches.length, L2_ROOM);
   const runSequence = (): void => {
     for (const [launch, { entries, hashes }] of streams.entries())
       for (let i = 0; i < entries.length; i++) {

@@ -61,13 +61,14 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
   const numbers = new Map<string, number>();
   const sites: WidthSite[] = [];
   const placed: PlacedWidth[] = [];
-  for (const fn of functions)
+  for (const fn of functions) {
+    const shifts = shiftsToTheLeft(fn);
     for (const statement of fn.body) {
       if (statement.kind !== 'instruction') continue;
       const { instruction } = statement;
       const { guard, place } = instruction;
       if (guard || !place || runsAs(instruction) !== 'lane') continue;
-      for (const { exact, bits, ends, holds } of widthsOf(instruction)) {
+      for (const { exact, bits, ends, holds } of widthsOf(instruction, shifts)) {
         if (place.headerDepth > (isOfLibrary(instruction) ? 1 : 0)) continue;
         const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), exact, holds, ends]);
         const number = numbers.get(key) ?? sites.length;
@@ -76,6 +77,7 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
         placed.push({ instruction, exact, bits, number });
       }
     }
+  }
   const own = new Set(placed.map(({ instruction }) => instruction));
   const has = (fn: PtxFunction): boolean =>
     fn.body.some((statement) => statement.kind === 'instruction' && own.has(statement.instruction));
@@ -85,7 +87,18 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
 /** Below the first, a number fits whether it has a sign or not. */
 const endsOf = (bits: number): number[] => [2 ** (bits - 1), 2 ** bits];
 
-function widthsOf(instruction: PtxInstruction): Width[] {
+/** By register: by how many bits a number was shifted that lies there. Compilers write each register once, but for those of loops. */
+function shiftsToTheLeft({ body }: PtxFunction): ReadonlyMap<string, number> {
+  const shifts = new Map<string, number>();
+  for (const statement of body) {
+    if (statement.kind !== 'instruction' || statement.instruction.opcode !== 'shl') continue;
+    const [to, , amount] = statement.instruction.operands;
+    if (to?.kind === 'register' && amount?.kind === 'immediate') shifts.set(to.name, Number(amount.value));
+  }
+  return shifts;
+}
+
+function widthsOf(instruction: PtxInstruction, shifts: ReadonlyMap<string, number>): Width[] {
   const { opcode, modifiers, operands } = instruction;
   const types = typesOf(instruction);
   const [to, from] = types as [string | undefined, string | undefined];
@@ -118,6 +131,8 @@ function widthsOf(instruction: PtxInstruction): Width[] {
     }
     case 'and':
       return maskedWidth(operands, to);
+    case 'or':
+      return packedWidth(operands, to, shifts);
     case 'cvt':
       return from === undefined || modifiers.includes('sat') ? [] : convertedWidth(to, from);
     default:
@@ -132,6 +147,17 @@ function maskedWidth(operands: readonly PtxOperand[], type: string): Width[] {
   const width = bitsOfPtxType(type);
   if (bits === undefined || !WHOLE.test(type) || bits >= width || operands[1]?.kind !== 'register') return [];
   return [{ exact: 'operand', bits: width, ends: [2 ** bits], holds: `whole numbers of ${bits} bits` }];
+}
+
+/** `row << 16 | column`: the second number must fit below the first one. */
+function packedWidth(operands: readonly PtxOperand[], type: string, shifts: ReadonlyMap<string, number>): Width[] {
+  const [a, b] = operands.slice(1);
+  const room = [a, b].map((operand) => (operand?.kind === 'register' ? shifts.get(operand.name) : undefined));
+  const [isFirst, isSecond] = room.map((bits) => MASKED.some((one) => one === bits));
+  if (isFirst === isSecond || a?.kind !== 'register' || b?.kind !== 'register') return [];
+  const bits = isFirst ? room[0]! : room[1]!;
+  const exact = isFirst ? 'second operand' : 'operand';
+  return [{ exact, bits: bitsOfPtxType(type), ends: [2 ** bits], holds: `whole numbers of ${bits} bits` }];
 }
 
 function convertedWidth(to: string, from: string): Width[] {

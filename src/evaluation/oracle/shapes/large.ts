@@ -36,8 +36,6 @@ interface Draw {
   readonly smaller: readonly number[];
   readonly spread: number;
   readonly mostBeside: number;
-  /** How often the second dimension is one or two. */
-  readonly thinRatio: number;
   readonly others: { readonly least: number; readonly spread: number };
   readonly shapes: number;
   readonly tries: number;
@@ -46,7 +44,7 @@ interface Draw {
 
 /**
  * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
- * Unless that is summed over, another one is up to 4,096, and in a third of the draws one or two, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
+ * Unless that is summed over, another one is up to 4,096, and of one such shape, by lot, up to three, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
  */
 const LARGE: Draw = {
   ending: wholeTilesAndLittle,
@@ -54,7 +52,6 @@ const LARGE: Draw = {
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
   spread: 3 / 4,
   mostBeside: 4096,
-  thinRatio: 1 / 3,
   others: { least: 1, spread: 3 },
   shapes: 2,
   tries: 8,
@@ -129,6 +126,8 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const inTurn = shuffle(sizes, (bound) => below(next, bound)).sort(
     (a, b) => Number(summed.includes(b)) - Number(summed.includes(a)),
   );
+  const wide = inTurn.slice(0, how.shapes).filter((name) => !summed.includes(name));
+  const thin = wide[below(next, Math.max(1, wide.length))];
   const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
     const aligned = (size: number): number => roundUp(size, alignment);
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
@@ -138,7 +137,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
     ]);
     const isLong = summed.includes(first);
-    const mostBeside = next() < how.thinRatio ? how.others.spread : how.mostBeside;
+    const mostBeside = first === thin ? how.others.spread : how.mostBeside;
     const beside = second &&
       !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(mostBeside ** next()))) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };

@@ -10,9 +10,10 @@ import { copying } from '../../../support/toy-problem.ts';
 
 const seeds = Array.from({ length: 10 }, (_, seed) => seed);
 
+const problemOf = (name: string): ProblemFile =>
+  JSON.parse(readFileSync(new URL(`../../../../problems/${name}/problem.json`, import.meta.url), 'utf8'));
+
 describe('vectors longer than those', () => {
-  const problemOf = (name: string): ProblemFile =>
-    JSON.parse(readFileSync(new URL(`../../../../problems/${name}/problem.json`, import.meta.url), 'utf8'));
   const histogram = { problem: problemOf('histogram'), timed: { N: 524_288, BINS: 256, spread: 100 } };
 
   it('have more than 2²⁷ elements, once as timed and once with all else as small as can be', () => {
@@ -68,6 +69,24 @@ describe('vectors longer than those', () => {
       ['gemm', { M: 512, N: 512, K: 512 }],
     ] as const)
       expect(longestShapes({ problem: problemOf(name), timed, isFit: () => true, seed: 1 })).toEqual([]);
+  });
+});
+
+describe('matrices that are long in one direction', () => {
+  const transpose = { problem: problemOf('transpose'), timed: { M: 2048, N: 2048 }, isFit: () => true };
+  const long = (seed: number) => largeShapes({ ...transpose, seed }).drawn;
+
+  it('have more than 65,536 tiles of 64 along one side, at every seed', () => {
+    for (const seed of seeds) {
+      const sides = long(seed).map(({ M, N }) => Math.max(M!, N!));
+      expect(sides).toHaveLength(2);
+      expect(Math.max(...sides)).toBeGreaterThan(64 * 2 ** 16);
+    }
+  });
+
+  it('are long in both, in turns of which the seed decides', () => {
+    const longest = seeds.map((seed) => long(seed).toSorted((a, b) => Math.max(b.M!, b.N!) - Math.max(a.M!, a.N!))[0]!);
+    expect(new Set(longest.map(({ M, N }) => M! > N!))).toEqual(new Set([true, false]));
   });
 });
 
