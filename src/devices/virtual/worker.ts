@@ -3,7 +3,8 @@ import { UnsupportedPtxError } from '../../ptx/errors.ts';
 import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, PAGE_BYTES } from '../../virtual-gpu/layout.ts';
 import { PageTable } from '../../virtual-gpu/paging/page-table.ts';
 import type { OlderRead, UninitialisedRead } from '../../virtual-gpu/race-detector/race-detector.ts';
-import type { WatchedWrite, WatchedWrites } from '../../virtual-gpu/race-detector/write-watcher.ts';
+import { WarpTracer } from '../../virtual-gpu/race-detector/warp-tracer.ts';
+import { type WatchedWrite, type WatchedWrites, WriteWatcher } from '../../virtual-gpu/race-detector/write-watcher.ts';
 import { CtaRunner } from '../../virtual-gpu/runtime/cta-runner.ts';
 import { KernelFault } from '../../virtual-gpu/runtime/fault.ts';
 import type { ClusterPrint } from '../../virtual-gpu/runtime/printing/print-log.ts';
@@ -66,7 +67,8 @@ function run(
   { device, writes }: DeviceThread,
 ): WorkerReply {
   const { job, launch, order, queue } = request;
-  runner.begin(launch, launch.paged && new PageTable(launch.paged, device));
+  const pages = launch.paged && new PageTable(launch.paged, device);
+  runner.begin(launch, { pages, tracer: WarpTracer, writeWatcher: WriteWatcher });
   let uninitialisedRead: FaultReport | undefined;
   let olderRead: FaultReport | undefined;
   let printed: PrintReport | undefined;

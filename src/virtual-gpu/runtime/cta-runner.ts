@@ -33,14 +33,15 @@ import {
   type WatchShared,
 } from '../race-detector/race-detector.ts';
 import { ShadowMemory } from '../race-detector/shadow-memory.ts';
-import { type FollowedWarp, type TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
-import { type WatchedPlace, type WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
+import type { FollowedWarp, TracedWarp, WarpTracer } from '../race-detector/warp-tracer.ts';
+import type { WatchedPlace, WatchedWrites, WriteWatcher } from '../race-detector/write-watcher.ts';
 import { type Arrival, arrivalsOf, type OperandReader, type WaitingLanes, wholeBarrierOf } from './barriers.ts';
 import { BoundsChecker } from './bounds.ts';
 import { type CtaPlace, ResidentCta } from './clusters/resident-cta.ts';
 import type { CopyPattern } from './copy-patterns.ts';
 import { CLUSTER_PHASE, type Sender } from './cta-state.ts';
-import { type DirectStep, directStep } from './direct-steps.ts';
+import type { DirectStep } from './direct-site.ts';
+import { directStep } from './direct-steps.ts';
 import { atSource, KernelFault } from './fault.ts';
 import { createLaneCopier, type LaneCopier } from './lane-copier.ts';
 import { lackOf } from './mbarriers/suspended-lanes.ts';
@@ -104,6 +105,14 @@ export interface LaunchRequest {
   trace?: FollowedWarp;
   /** Of code that was made for buffers in pages. */
   paged?: PagedMemory;
+}
+
+/** What only some launches have. Worker threads of a device bring it; a page in the browser, which asks for none of it, need not load it. */
+export interface LaunchParts {
+  readonly pages?: Pages | undefined;
+  /** Who looks at accesses in place of the race detector, where the request names a warp or a place. */
+  readonly tracer?: typeof WarpTracer;
+  readonly writeWatcher?: typeof WriteWatcher;
 }
 
 /** Raw sums of the CTAs one worker ran. */
@@ -172,6 +181,7 @@ export class CtaRunner {
   readonly #cells: CellsOfOneWarp | undefined;
   #copier: LaneCopier | undefined;
   #tracer: WarpTracer | undefined;
+  #writeWatcher: WriteWatcher | undefined;
   readonly #races: RaceDetector | undefined;
   #leftovers: Leftovers;
   #reads: ReadMap;
@@ -261,7 +271,7 @@ export class CtaRunner {
   }
 
   /** Prepares memory and counters for a launch. */
-  begin(request: LaunchRequest, pages?: Pages): void {
+  begin(request: LaunchRequest, { pages, tracer: Tracer, writeWatcher: Watcher }: LaunchParts = {}): void {
     const { image } = this;
     this.#request = request;
     this.#deviceView = new DataView(this.#device.buffer);
@@ -301,9 +311,9 @@ export class CtaRunner {
       { shared: totalShared, local: image.localBytesPerThread },
     );
     this.#pages = pages;
-    this.#tracer = this.#races && request.trace && new WarpTracer(image, memory, request.trace);
-    const ofPlace = this.#races && request.watch && new WriteWatcher(image, memory, request.watch);
-    this.#watcher = this.#tracer ?? ofPlace ?? this.#races;
+    this.#tracer = this.#races && request.trace && new Tracer!(image, memory, request.trace);
+    this.#writeWatcher = this.#races && request.watch && new Watcher!(image, memory, request.watch);
+    this.#watcher = this.#tracer ?? this.#writeWatcher ?? this.#races;
     const isCooperative = request.gridBarrier !== undefined;
     this.#totalShared = totalShared;
     this.#residents = [];
@@ -1191,7 +1201,7 @@ export class CtaRunner {
   }
 
   #warpOperation(site: number, warp: number, masked: boolean): void {
-    if (!masked && this.#directSteps[site]?.(this.#cta.state, warp, this.#copiesOf(warp))) return;
+    if (!masked && this.#directSteps[site]?.(this.#around[this.#cta.index]!, warp, this.#copiesOf(warp))) return;
     const context = this.#context(this.image.warpSites[site]!.instruction, warp, masked, site);
     if (context.lanes.length > 0) this.#operations[site]!(context);
   }
@@ -1218,7 +1228,7 @@ export class CtaRunner {
 
   /** Who stored to the watched place, if there is one. */
   get watchedWrites(): WatchedWrites | undefined {
-    return this.#watcher instanceof WriteWatcher ? this.#watcher.writes : undefined;
+    return this.#writeWatcher?.writes;
   }
 
   /** What the followed warp did, if there is one. */

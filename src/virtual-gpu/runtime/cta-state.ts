@@ -2,6 +2,7 @@ import { rememberedAt } from '../../core/once-for.ts';
 import type { PtxInstruction } from '../../ptx/ast.ts';
 import { mulberry32 } from '../../stats/random.ts';
 import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
+import type { SharedPlace } from './memories.ts';
 import { allPending, nothingPending, type PendingGroups } from './pending-groups.ts';
 import { RegisterPool } from './register-pool.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
@@ -50,12 +51,6 @@ interface Product {
 /** Products of wgmma that a warp has not waited for. */
 export interface Products extends PendingGroups<Product> {
   isFenced: boolean;
-}
-
-/** Where the bytes of a CTA's shared memory are now. */
-export interface SharedPlace {
-  readonly view: DataView;
-  readonly start: number;
 }
 
 /** A thread between `barrier.cluster.arrive` and `.wait`. */

@@ -39,6 +39,12 @@ export class PrivateMemory {
   }
 }
 
+/** Where the bytes of a CTA's shared memory are now. */
+export interface SharedPlace {
+  readonly view: DataView;
+  readonly start: number;
+}
+
 /** A range of device memory a kernel may touch. */
 export interface DeviceRange {
   name: string;

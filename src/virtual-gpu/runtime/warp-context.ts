@@ -135,7 +135,9 @@ export type PendingCopies = PendingGroups<PendingCopy>;
 const LANE_ALONE = ALL_LANES.map((lane) => new Array<number>(LANES).fill(lane));
 
 /** An instruction's operands with vectors flattened. Computed once, because an instruction executes a thousand times. */
-const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf));
+export const operandsOf = onceFor(({ operands }: PtxInstruction): readonly PtxOperand[] =>
+  operands.flatMap(elementsOf),
+);
 
 /** What all operations of a launch on one thread share. */
 export interface OperationSurroundings {
@@ -758,13 +760,6 @@ export class WarpContext {
 
   setPredicate(operand: PtxOperand, lane: number, value: boolean): void {
     this.setWord(operand, lane, value ? -1 : 0);
-  }
-
-  /** Of all lanes that take part. */
-  setPredicates(operand: PtxOperand, value: boolean): void {
-    if (operand.kind !== 'register') return;
-    const start = (this.warp + this.#register(operand.name).offset) >> 2;
-    for (const lane of this.lanes) this.#memory.i32[start + lane] = value ? -1 : 0;
   }
 
   /** True for 64-bit registers. */

@@ -1,9 +1,9 @@
 import type { Dim3 } from '../../../core/launch-plan.ts';
 import { LAUNCH, SHARED, WARPS } from '../../layout.ts';
 import type { ArrivedThreads } from '../barriers.ts';
-import { CLUSTER_PHASE, CtaState, type Neighbour, type SharedPlace } from '../cta-state.ts';
+import { CLUSTER_PHASE, CtaState, type Neighbour } from '../cta-state.ts';
 import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
-import type { PrivateMemory } from '../memories.ts';
+import type { PrivateMemory, SharedPlace } from '../memories.ts';
 import { nothingPending } from '../pending-groups.ts';
 import { OlderRounds, stateOf, VainRounds } from '../vain-rounds.ts';
 import type { PendingCopies } from '../warp-context.ts';

@@ -1,4 +1,4 @@
-import type { SharedPlace } from '../cta-state.ts';
+import type { SharedPlace } from '../memories.ts';
 
 /** Largest count of arrivals, and largest magnitude of a transaction count. Source: PTX ISA, mbarrier. */
 const MOST = 2 ** 20 - 1;

@@ -4,9 +4,9 @@ import type { RunnableImage } from '../../kernel-image.ts';
 import { ALL_LANES, CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
-import type { DirectSite, DirectStep } from '../direct-steps.ts';
+import type { DirectSite, DirectStep } from '../direct-site.ts';
 import type { PrivateMemory } from '../memories.ts';
-import { addressHalves, type WarpContext } from '../warp-context.ts';
+import type { WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
 
 const MBARRIER_BYTES = 8;
@@ -104,10 +104,7 @@ export function mbarrierOperation(instruction: PtxInstruction): (context: WarpCo
   const operation = OPERATIONS[name];
   const at = instruction.operands.findIndex(({ kind }) => kind === 'address');
   if (!operation || at < 0) throw unsupported(instruction);
-  const isWait = operation === wait && at === 1;
-  return (context) => {
-    if (!isWait || !waitTogether(context, space)) operate(context, operation, at, space);
-  };
+  return (context) => operate(context, operation, at, space);
 }
 
 function pendingCount(context: WarpContext): void {
@@ -115,35 +112,7 @@ function pendingCount(context: WarpContext): void {
   for (const lane of lanes) context.setWord(operands[0]!, lane, pendingCountOf(context.double(operands[1]!, lane)));
 }
 
-const ADDRESSES = addressHalves();
-const PARITIES = new Uint32Array(LANES);
-
-/** A wait of all lanes at one mbarrier of the own CTA for one parity. False, and nothing is done, if it is another one. */
-function waitTogether(context: WarpContext, space: string): boolean {
-  const { operands, lanes, watcher, cta, warp } = context;
-  const [result, at, parity] = operands;
-  if (!has(context.instruction, 'parity') || !result || !at || !parity) return false;
-  const { low, high } = context.addresses(at, ADDRESSES);
-  context.wordsInto(parity, PARITIES);
-  const first = lanes[0]!;
-  for (const lane of lanes)
-    if (low[lane] !== low[first] || high[lane] !== high[first] || PARITIES[lane] !== PARITIES[first]) return false;
-  const place = mbarrierAt(context, at, first, space);
-  if (place.cta !== cta) return false;
-  const { address } = place;
-  const object = atMbarrier(context, first, address, () => {
-    cta.land(address);
-    return cta.barriers.at(address);
-  });
-  const isOver = hasPassed(object, PARITIES[first]!);
-  const holds = isOver();
-  context.setPredicates(result, holds);
-  if (!holds) poll(context, object, isOver, lanes);
-  else for (const _ of lanes) watcher?.acquired(address, warp);
-  return true;
-}
-
-/** The same of a whole warp, whose operands lie in registers, where nobody looks at accesses. */
+/** A wait of a whole warp at one mbarrier of the own CTA for one parity. */
 export function directMbarrierWait({ instruction, image, memory }: DirectSite): DirectStep | undefined {
   const [result, at, parity] = instruction.operands;
   if (OPERATIONS[instruction.modifiers[0] ?? ''] !== wait || !has(instruction, 'parity')) return undefined;
@@ -153,7 +122,7 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
   const parityOf = wordOfAll(image, memory, parity);
   if (base?.kind !== 'word' || !predicate || predicate.uniform || !parityOf) return undefined;
   const displacement = Number(at.offset);
-  return (cta, warp) => {
+  return ({ cta, watcher }, warp) => {
     const address = alikeInAll(memory, (warp + base.offset) >> 2, base.uniform);
     const expected = parityOf(warp);
     if (address === undefined || expected === undefined) return false;
@@ -167,6 +136,7 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
     const first = (warp + predicate.offset) >> 2;
     memory.i32.fill(holds ? -1 : 0, first, first + LANES);
     if (!holds) poll({ instruction, memory, cta, warp }, object, isOver, ALL_LANES);
+    else for (const _ of ALL_LANES) watcher?.acquired(offset, warp);
     return true;
   };
 }

@@ -1,12 +1,11 @@
 import { onceFor, rememberedAt } from '../../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../../ptx/ast.ts';
 import { has, typesOf } from '../../../ptx/instruction-parts.ts';
-import { elementsOf } from '../../../ptx/operands.ts';
 import type { RunnableImage } from '../../kernel-image.ts';
 import { LANES, SCRATCH, SHARED, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { Products } from '../cta-state.ts';
-import type { DirectSite, DirectStep } from '../direct-steps.ts';
+import type { DirectSite, DirectStep } from '../direct-site.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { PrivateMemory } from '../memories.ts';
@@ -14,7 +13,7 @@ import { allPending, closeGroup, endGroups, groupsLeftBy } from '../pending-grou
 import type { TensorKernelForm } from '../product-emitter.ts';
 import { halfForm } from '../tensor-form.ts';
 import { type Accumulate, accumulatorFor, type Factors, factorsOf, warpgroupModel } from '../tensor-model.ts';
-import type { WarpContext } from '../warp-context.ts';
+import { operandsOf, type WarpContext } from '../warp-context.ts';
 import { type OperandPieces, PiecesByDescriptor } from './pieces-by-descriptor.ts';
 import { rankIn } from './rank-in-descriptor.ts';
 import { PIECE_BYTES, piecesAcrossK, piecesAlongK, readDescriptor } from './shared-operands.ts';
@@ -53,8 +52,6 @@ interface Form {
 
 const A_REGISTERS = 4;
 
-const allOperands = ({ operands }: PtxInstruction): readonly PtxOperand[] => operands.flatMap(elementsOf);
-
 const isMinusOne = (operand: PtxOperand | undefined): boolean =>
   operand?.kind === 'immediate' && BigInt.asIntN(32, operand.value) === -1n;
 const isOne = (operand: PtxOperand | undefined): boolean => operand?.kind === 'immediate' && operand.value === 1n;
@@ -70,7 +67,7 @@ const formOf = onceFor((instruction: PtxInstruction): Form => {
   const perTile = type === 'f16' ? RESULTS / 2 : RESULTS;
   const dCount = (n / TILE) * perTile;
   const fromRegisters = instruction.operands[1]?.kind === 'vector';
-  const behind = allOperands(instruction).slice(dCount + (fromRegisters ? A_REGISTERS : 1) + 1);
+  const behind = operandsOf(instruction).slice(dCount + (fromRegisters ? A_REGISTERS : 1) + 1);
   const [scaleD, scaleA, scaleB, ...transposed] = behind;
   const [transposedA, transposedB] = fromRegisters ? [undefined, transposed[0]] : transposed;
   const isHalf = aType === 'f16' || aType === 'bf16';
@@ -106,7 +103,7 @@ export function directWarpgroupStep(site: DirectSite): DirectStep | undefined {
   if (name === 'mma_async') return directMultiplier(site);
   const step = STEPS[name];
   if (!step) return undefined;
-  return (cta, warp) => {
+  return ({ cta }, warp) => {
     step(cta.productsOf(warp), instruction);
     return true;
   };
@@ -154,7 +151,7 @@ function multiply(context: WarpContext, site: Site): void {
   const { instruction, warp } = context;
   if (!products.isFenced) throw context.fault('barrier', 'wgmma.mma_async without a wgmma.fence before it', 0);
   const { form } = site;
-  const operands = operandsOf(context, site);
+  const operands = factorsAt(context, site);
   const keepsC = form.scaleD === undefined || context.predicate(form.scaleD, 0);
   const factors = { a: operands.a, b: operands.b, keepsC };
   if (!multiplyFast(site, warp, factors, () => context)) multiplyByElement(context, form, factors);
@@ -180,7 +177,7 @@ type RegisterPlaces = Pick<DirectSite, 'image' | 'memory'>;
 
 function siteOf({ image, memory }: RegisterPlaces, instruction: PtxInstruction, form: Form): Site {
   const { dCount, fromRegisters, fast, isTransposed, isNegated } = form;
-  const operands = allOperands(instruction);
+  const operands = operandsOf(instruction);
   const d = fast && offsetsOf(image, operands.slice(0, dCount));
   const a = fromRegisters ? offsetsOf(image, operands.slice(dCount, dCount + A_REGISTERS)) : [];
   return {
@@ -214,7 +211,7 @@ const NOTHING_READ = (): void => {};
 function directMultiplier({ instruction, image, memory, contextOf }: DirectSite): DirectStep | undefined {
   const form = formOf(instruction);
   const { dCount, fromRegisters, scaleD, kinds } = form;
-  const operands = allOperands(instruction);
+  const operands = operandsOf(instruction);
   const wideAt = (operand: PtxOperand | undefined): number | undefined => {
     const register = operand?.kind === 'register' ? image.registers.get(operand.name) : undefined;
     return register?.kind === 'double-word' ? register.offset : undefined;
@@ -222,10 +219,10 @@ function directMultiplier({ instruction, image, memory, contextOf }: DirectSite)
   const aAt = fromRegisters ? 0 : wideAt(operands[dCount]);
   const bAt = wideAt(operands[dCount + (fromRegisters ? A_REGISTERS : 1)]);
   const keeps = scaleD === undefined ? () => true : truthOf(image, memory, scaleD);
-  if (!form.fast || aAt === undefined || bAt === undefined || !keeps) return undefined;
+  if (image.watching || !form.fast || aAt === undefined || bAt === undefined || !keeps) return undefined;
   const product = { instruction, finish: NOTHING_READ };
   let site: Site | undefined;
-  return (cta, warp) => {
+  return ({ cta }, warp) => {
     const products = cta.productsOf(warp);
     if (!products.isFenced) return false;
     site ??= siteOf({ image, memory }, instruction, form);
@@ -277,7 +274,7 @@ function noting(note: string, act: () => void): void {
   }
 }
 
-function operandsOf(context: WarpContext, { form, isElsewhere }: Site): Operands {
+function factorsAt(context: WarpContext, { form, isElsewhere }: Site): Operands {
   const { dCount, fromRegisters, n, k, isTransposed } = form;
   const bAt = dCount + (fromRegisters ? A_REGISTERS : 1);
   const warp = Math.floor(context.threadOf(0) / LANES) % WARPS;
