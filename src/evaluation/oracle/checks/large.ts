@@ -14,8 +14,8 @@ const LARGE_SETS = 3;
 
 const SPECIAL_SETS = 2;
 
-/** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 20 s. */
-const MOST_LARGE_WORK = 2 ** 26;
+/** Threads of launches, or elements, of all checks of shapes as large as users' own together, where a CPU runs them: some 25 s. */
+const MOST_LARGE_WORK = 2 ** 26.3;
 
 /** Half as long: enough for counts of one value to end, in half of the time. */
 const halfOf = (problem: ProblemFile, shape: Dimensions): Dimensions =>
@@ -34,6 +34,7 @@ export function largeChecks(
   request: ChecksRequest,
   {
     large,
+    thin,
     workloads,
     longest: vectors,
     longRows,
@@ -69,7 +70,15 @@ export function largeChecks(
   // A tail that is forgotten is a few thousand of millions of terms: it shows where the others are small or zeros.
   const arranged = followsLongSums(problem) ? placements.filter((kind) => kind === 'secret:rows') : [];
   const rows = large.slice(0, 1).flatMap((shape) => filled(shape, arranged));
-  const first = [...(declared ?? []), ...always, ...otherDeclared.flat(), ...rows, ...(longest ? [longest] : [])];
+  const long = thin.flatMap((shape) => filled(shape, [DECLARED]));
+  const first = [
+    ...(declared ?? []),
+    ...long,
+    ...always,
+    ...otherDeclared.flat(),
+    ...rows,
+    ...(longest ? [longest] : []),
+  ];
   const affordable = [...first, ...byLot(others, seed, 'checks of large shapes')].filter(({ dimensions }) => {
     const work = Math.max(elementsIn(problem, dimensions), isEmulated ? threadsOf(launches(dimensions)) : 0);
     if (work > left) return false;

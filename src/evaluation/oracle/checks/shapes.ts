@@ -83,6 +83,8 @@ export interface ChosenShapes {
   readonly longSums: readonly Dimensions[];
   /** As large as users' own: drawn ones, and the problem's workloads. */
   readonly large: readonly Dimensions[];
+  /** The same, long in one direction alone. */
+  readonly thin: readonly Dimensions[];
   readonly workloads: readonly Dimensions[];
   /** Matrices with two long sides, and vectors longer than those. */
   readonly longest: readonly Dimensions[];
@@ -112,7 +114,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
   });
   const largest = (): ReturnType<typeof largeShapes> =>
     largeShapes({ problem, timed, seed, isFit: (shape) => takes(shape) && isLargeFit(shape) });
-  const { drawn, workloads } = thorough && large ? largest() : { drawn: [], workloads: [] };
+  const { drawn, thin, workloads } = thorough && large ? largest() : { drawn: [], thin: [], workloads: [] };
   const isLongestFit = (shape: Dimensions): boolean =>
     hostBytesOf(problem, shape) <= MOST_HOST_BYTES &&
     takes(shape) &&
@@ -127,7 +129,7 @@ export function chooseShapes(request: ChecksRequest, known: readonly Dimensions[
       : [];
   const isRowFit = (shape: Dimensions): boolean => takes(shape) && isQuickToRun(request, shape, 'ample');
   return {
-    ...{ drawn: shapes, extremes, fixed, large: drawn, workloads, longest },
+    ...{ drawn: shapes, extremes, fixed, large: drawn, thin, workloads, longest },
     longRows: thorough && large ? longRow({ problem, timed, seed, isFit: isRowFit }) : [],
     options: drawOptions({
       ...{ problem, takes, seed, emulatedThreads, ...OPTIONS[extent] },

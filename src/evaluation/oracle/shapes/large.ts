@@ -30,12 +30,16 @@ const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /** How large shapes are drawn. */
 interface Draw {
+  /** Which dimensions may be the long one. */
+  readonly along: 'all' | 'results';
   /** What becomes of a size that fp32 may not hold. */
   readonly ending: (size: number, next: DrawNumber) => number;
   readonly least: number;
   readonly smaller: readonly number[];
   readonly spread: number;
   readonly mostBeside: number;
+  /** How often the second dimension is one or two. */
+  readonly thinRatio: number;
   readonly others: { readonly least: number; readonly spread: number };
   readonly shapes: number;
   readonly tries: number;
@@ -44,19 +48,27 @@ interface Draw {
 
 /**
  * The largest buffer has more than 2²⁴ elements, by so much that it shows if the rest is left out, or fewer where that is too dear and there is no other dimension; most of them along one dimension.
- * Unless that is summed over, another one is up to 4,096, and of one such shape, by lot, up to three, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
+ * Unless that is summed over, another one is up to 4,096, and in a third of the draws one or two, so that there are more than 65,536 tiles of 64 along the first; all others are up to three.
  */
 const LARGE: Draw = {
+  along: 'all',
   ending: wholeTilesAndLittle,
   least: 2 ** 24,
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
   spread: 3 / 4,
   mostBeside: 4096,
+  thinRatio: 1 / 3,
   others: { least: 1, spread: 3 },
   shapes: 2,
   tries: 8,
   most: MOST,
 };
+
+/**
+ * More than 65,536 tiles of 64 along one dimension of a result, and one or two of all others. Half as many elements, since a tile takes as many threads there as elsewhere; such shapes are also among
+ * {@link LARGE} ones, where they can be run.
+ */
+const THIN: Draw = { ...LARGE, along: 'results', least: 2 ** 23, spread: 1 / 4, thinRatio: 1, shapes: 1 };
 
 /**
  * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
@@ -70,11 +82,18 @@ const SAMPLED: Draw = {
   most: { flop: 1e9, elements: 2 ** 26.5 },
 };
 
+/** Shapes as large as users' own. */
+export interface LargeShapes {
+  readonly drawn: Dimensions[];
+  /** Of these one dimension alone is large, and has more than 65,536 tiles of 64. */
+  readonly thin: Dimensions[];
+  readonly workloads: Dimensions[];
+}
+
 /**
- * Shapes as large as users' own that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by
- * lot.
+ * Those that are still verified: two that the seed draws, and the problem's other workloads, as many as fit, by lot; and a thin one.
  */
-export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; readonly workloads: Dimensions[] } {
+export function largeShapes(draw: LargeDraw): LargeShapes {
   const { problem, timed, isFit, seed } = draw;
   const workloads = problem.workloads.map(({ dimensions }) => completeDimensions(problem.dimensions, dimensions));
   const others = distinctValues(workloads).filter((shape) => !isSame(shape, timed));
@@ -89,7 +108,8 @@ export function largeShapes(draw: LargeDraw): { readonly drawn: Dimensions[]; re
     };
     return true;
   };
-  return { drawn: drawLarge(draw, LARGE).filter(fits), workloads: inLot.filter(fits) };
+  const thin = drawLarge({ ...draw, seed: createStream(seed, 'thin shapes').bits(0) }, THIN);
+  return { drawn: drawLarge(draw, LARGE).filter(fits), thin, workloads: inLot.filter(fits) };
 }
 
 /** Shapes of which a sample of CTAs is run, one for each dimension, at secret sizes. `isFit` need not ask what a run of all would take. */
@@ -126,8 +146,6 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const inTurn = shuffle(sizes, (bound) => below(next, bound)).sort(
     (a, b) => Number(summed.includes(b)) - Number(summed.includes(a)),
   );
-  const wide = inTurn.slice(0, how.shapes).filter((name) => !summed.includes(name));
-  const thin = wide[below(next, Math.max(1, wide.length))];
   const draw = (first: string, alignment: number, least: number): Dimensions | undefined => {
     const aligned = (size: number): number => roundUp(size, alignment);
     const second = inTurn.filter((name) => name !== first)[Math.floor(next() * (inTurn.length - 1))];
@@ -137,7 +155,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
     ]);
     const isLong = summed.includes(first);
-    const mostBeside = first === thin ? how.others.spread : how.mostBeside;
+    const mostBeside = next() < how.thinRatio ? how.others.spread : how.mostBeside;
     const beside = second &&
       !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(mostBeside ** next()))) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
@@ -153,6 +171,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const found: Dimensions[] = [];
   for (const first of inTurn) {
     if (found.length === how.shapes) break;
+    if (how.along === 'results' && summed.includes(first)) continue;
     const tries = (sizes.length === 1 ? how.smaller : [1]).flatMap((share) =>
       ALIGNMENTS.flatMap((alignment) => Array.from({ length: how.tries }, () => ({ alignment, share }))),
     );

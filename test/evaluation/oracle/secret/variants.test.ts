@@ -108,6 +108,25 @@ describe('inputs in variants', () => {
     expect(of(scaled, 'secret:lopsided')).toEqual([]);
   });
 
+  it('make one of two factors very large from some place on along what is summed, and the other one as much smaller', () => {
+    const inputs = { A: input(['R', 'N']), B: input(['N', 'C']) };
+    const outputs = { Y: { ...input(['R', 'C']), access: 'out' as const } };
+    const product: ProblemFile = { ...problemOf(inputs, CONDITIONED), outputs };
+    const [, , third, fourth] = of(product, 'secret:lopsided') as [string, string, string, string];
+    const exponents = (name: string, set: string): number[] =>
+      drawn(product, name, set).map((value, i) => Math.log2(value / Math.sin(i + 1)));
+    // 8 by 16, of which N is the second extent, then the first.
+    const ofA = exponents('A', third).slice(0, 16);
+    const ofB = exponents('B', third);
+    expect(new Set(ofA)).toEqual(new Set([0, 40]));
+    expect(ofA).toEqual(ofA.toSorted((a, b) => a - b));
+    expect(exponents('A', fourth).slice(0, 16)).toEqual(ofA.map((exponent) => 0 - exponent));
+    expect([...new Set(ofB)]).toEqual([0, -40]);
+    expect(of(problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED), 'secret:lopsided')).toHaveLength(
+      2,
+    );
+  });
+
   it('make one of several inputs as large as callers do, of one sign and nowhere small, and the others as small', () => {
     const scaling = { least: 2 ** -6, most: 2 ** 6, offset: 0 };
     const product = problemOf({ A: input(['R', 'N'], { scaling }), B: input(['R', 'N'], { scaling }) }, CONDITIONED);

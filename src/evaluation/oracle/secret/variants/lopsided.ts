@@ -15,18 +15,46 @@ function factors(problem: ProblemFile, { isFree, unscaled }: Freedom): string[] 
   return names.length === 2 ? names : [];
 }
 
-/** One factor is very large, the other one as much smaller. */
-function makeLopsided(values: Float64Array, { problem, buffer, index, strength, freedom }: Treated): Float64Array {
+/** Which part of both factors differs: all of them, or along what their products are summed over all behind a secret place. Each factor is the larger one in turn. */
+const PARTS = ['all', 'all', 'behind', 'behind'] as const;
+
+/** The axes of both factors along which products are summed: they have one dimension there, and no result has it. */
+function summedAxes({ inputs, outputs }: ProblemFile, names: readonly string[]): number[] | undefined {
+  const [first, second] = names.map((name) => inputs[name]!.shape) as [Shape, Shape];
+  const ofResults = Object.values(outputs).flatMap(({ shape }) => shape);
+  const shared = first.find((extent) => second.includes(extent) && !ofResults.includes(extent));
+  return shared === undefined ? undefined : [first.indexOf(shared), second.indexOf(shared)];
+}
+
+type Shape = ProblemFile['inputs'][string]['shape'];
+
+/** One factor is very large, the other one as much smaller, everywhere or behind some place: quantities in other units. */
+function makeLopsided(
+  values: Float64Array,
+  { problem, buffer, index, strength, freedom, shared }: Treated,
+): Float64Array {
   const names = factors(problem, freedom);
+  const which = names.indexOf(buffer.name);
+  if (which < 0) return values;
   const exponent = Math.round(strength * (LOPSIDED[buffer.dtype] ?? 0));
-  if (!names.includes(buffer.name)) return values;
-  const factor = 2 ** (names[index] === buffer.name ? exponent : -exponent);
-  for (let i = 0; i < values.length; i++) values[i]! *= factor;
+  const factor = 2 ** (index % 2 === which ? exponent : -exponent);
+  if (PARTS[index] === 'all') {
+    for (let i = 0; i < values.length; i++) values[i]! *= factor;
+    return values;
+  }
+  const axis = summedAxes(problem, names)![which]!;
+  const extent = buffer.shape[axis]!;
+  const slice = buffer.shape.slice(axis + 1).reduce((product, size) => product * size, 1);
+  const place = Math.floor(extent / 4) + (shared.bits(0) % Math.max(1, Math.ceil(extent / 2)));
+  for (let i = 0; i < values.length; i++) if (Math.floor(i / slice) % extent >= place) values[i]! *= factor;
   return values;
 }
 
 export const lopsided: Treatment = {
-  count: (problem, freedom) => factors(problem, freedom).length,
+  count: (problem, freedom) => {
+    const names = factors(problem, freedom);
+    return names.length === 0 ? 0 : summedAxes(problem, names) ? PARTS.length : 2;
+  },
   treat: makeLopsided,
   leavesSizes: true,
 };
