@@ -33,6 +33,10 @@ const SOURCE = `extern "C" __global__ void widths(const unsigned* x, unsigned* y
     i << 16 | v;
   y[i + 416] =
     v | n << 8;
+  y[i + 448] =
+    i << 16 | n << 8 | v;
+  y[i + 480] =
+    i << 12 | v;
 }
 `;
 
@@ -52,7 +56,7 @@ afterAll(() => device.close());
 const launch = (largest: number, n: number) => ({
   ...{ functionName: 'widths', grid: 1, block: 32, arguments: ['x', 'y', { u32: n }] },
   // In the middle of a warp, so that no first or last lane stands for all.
-  buffers: { x: Uint32Array.from({ length: 32 }, (_, i) => (i === 13 ? largest : i)), y: 448 * 4 },
+  buffers: { x: Uint32Array.from({ length: 32 }, (_, i) => (i === 13 ? largest : i)), y: 512 * 4 },
 });
 
 /** What was kept in runs with such values, by the line of the operation; of several at one line all. */
@@ -97,7 +101,8 @@ it('says what each site holds, and where that ends', async () => {
   ]);
   expect(at(19)).toEqual([['whole numbers in fp32', [2 ** 24]]]);
   expect(at(24)).toContainEqual(['whole numbers of 16 bits', [2 ** 16]]);
-  expect(at(26)).toContainEqual(['whole numbers of 8 bits', [2 ** 8]]);
+  for (const line of [26, 28]) expect(at(line)).toContainEqual(['whole numbers of 8 bits', [2 ** 8]]);
+  expect(at(30)).toEqual([[BITS_32, ENDS_32]]);
   await device.unload(log.module);
   await device.unload(module);
 });

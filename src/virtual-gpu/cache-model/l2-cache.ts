@@ -58,7 +58,7 @@ export class SampledL2 {
     const cells = this.#sets * this.#ways;
     this.#lines = room.lines.takeZeros(cells);
     this.#sectors = room.sectors.takeZeros(cells);
-    this.#writers = room.writers.take(cells);
+    this.#writers = room.writers.takeZeros(cells);
     this.#traffic = noTraffic(launchCount);
   }
 

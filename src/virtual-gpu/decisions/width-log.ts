@@ -62,13 +62,13 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
   const sites: WidthSite[] = [];
   const placed: PlacedWidth[] = [];
   for (const fn of functions) {
-    const shifts = shiftsToTheLeft(fn);
+    const free = freeLowBits(fn);
     for (const statement of fn.body) {
       if (statement.kind !== 'instruction') continue;
       const { instruction } = statement;
       const { guard, place } = instruction;
       if (guard || !place || runsAs(instruction) !== 'lane') continue;
-      for (const { exact, bits, ends, holds } of widthsOf(instruction, shifts)) {
+      for (const { exact, bits, ends, holds } of widthsOf(instruction, free)) {
         if (place.headerDepth > (isOfLibrary(instruction) ? 1 : 0)) continue;
         const key = JSON.stringify([fn.name, place.own, place.calledFrom, formOf(instruction), exact, holds, ends]);
         const number = numbers.get(key) ?? sites.length;
@@ -87,18 +87,23 @@ export function widthSites(functions: readonly PtxFunction[]): WidthSites {
 /** Below the first, a number fits whether it has a sign or not. */
 const endsOf = (bits: number): number[] => [2 ** (bits - 1), 2 ** bits];
 
-/** By register: by how many bits a number was shifted that lies there. Compilers write each register once, but for those of loops. */
-function shiftsToTheLeft({ body }: PtxFunction): ReadonlyMap<string, number> {
-  const shifts = new Map<string, number>();
+/** By register: how many of its low bits a shift has left free, of what is put together of two shifted numbers those of the lesser shift. Compilers write each register once, but for those of loops and joins. */
+function freeLowBits({ body }: PtxFunction): ReadonlyMap<string, number> {
+  const free = new Map<string, number>();
+  const of = (operand: PtxOperand | undefined): number =>
+    operand?.kind === 'register' ? (free.get(operand.name) ?? 0) : 0;
   for (const statement of body) {
-    if (statement.kind !== 'instruction' || statement.instruction.opcode !== 'shl') continue;
-    const [to, , amount] = statement.instruction.operands;
-    if (to?.kind === 'register' && amount?.kind === 'immediate') shifts.set(to.name, Number(amount.value));
+    if (statement.kind !== 'instruction') continue;
+    const { opcode, operands } = statement.instruction;
+    const [to, a, b] = operands;
+    if (to?.kind !== 'register') continue;
+    if (opcode === 'shl' && b?.kind === 'immediate') free.set(to.name, Number(b.value));
+    else if (opcode === 'or') free.set(to.name, Math.min(of(a), of(b)));
   }
-  return shifts;
+  return free;
 }
 
-function widthsOf(instruction: PtxInstruction, shifts: ReadonlyMap<string, number>): Width[] {
+function widthsOf(instruction: PtxInstruction, free: ReadonlyMap<string, number>): Width[] {
   const { opcode, modifiers, operands } = instruction;
   const types = typesOf(instruction);
   const [to, from] = types as [string | undefined, string | undefined];
@@ -132,7 +137,7 @@ function widthsOf(instruction: PtxInstruction, shifts: ReadonlyMap<string, numbe
     case 'and':
       return maskedWidth(operands, to);
     case 'or':
-      return packedWidth(operands, to, shifts);
+      return packedWidth(operands, to, free);
     case 'cvt':
       return from === undefined || modifiers.includes('sat') ? [] : convertedWidth(to, from);
     default:
@@ -150,13 +155,13 @@ function maskedWidth(operands: readonly PtxOperand[], type: string): Width[] {
 }
 
 /** `row << 16 | column`: the second number must fit below the first one. */
-function packedWidth(operands: readonly PtxOperand[], type: string, shifts: ReadonlyMap<string, number>): Width[] {
+function packedWidth(operands: readonly PtxOperand[], type: string, free: ReadonlyMap<string, number>): Width[] {
   const [a, b] = operands.slice(1);
-  const room = [a, b].map((operand) => (operand?.kind === 'register' ? shifts.get(operand.name) : undefined));
-  const [isFirst, isSecond] = room.map((bits) => MASKED.some((one) => one === bits));
-  if (isFirst === isSecond || a?.kind !== 'register' || b?.kind !== 'register') return [];
-  const bits = isFirst ? room[0]! : room[1]!;
-  const exact = isFirst ? 'second operand' : 'operand';
+  if (a?.kind !== 'register' || b?.kind !== 'register') return [];
+  const room = [free.get(a.name) ?? 0, free.get(b.name) ?? 0] as const;
+  const bits = MASKED.find((one) => one === Math.max(...room));
+  if (bits === undefined || room[0] === room[1]) return [];
+  const exact = room[0] > room[1] ? 'second operand' : 'operand';
   return [{ exact, bits: bitsOfPtxType(type), ends: [2 ** bits], holds: `whole numbers of ${bits} bits` }];
 }
 

@@ -17,8 +17,8 @@ export interface Poll {
   readonly isOver: () => boolean;
   /** `try_wait` suspends the thread; `test_wait` never does. */
   readonly suspends: boolean;
-  /** Of a suspended lane, which then is alone, whose warp had diverged: its program counter. */
-  readonly counter: number | undefined;
+  /** Where the warp had diverged: the program counter of its one lane. */
+  readonly counter?: number;
 }
 
 /** Who sent something. */
@@ -132,10 +132,8 @@ export class CtaState {
   }
 
   /** Adds to what the warp at an address waits for. */
-  poll(poll: Omit<Poll, 'counter'>): void {
-    const own = this.polls.get(poll.warp);
-    if (own) own.push({ ...poll, counter: undefined });
-    else this.polls.set(poll.warp, [{ ...poll, counter: undefined }]);
+  poll(poll: Poll): void {
+    rememberedAt(this.polls, poll.warp, (): Poll[] => []).push(poll);
   }
 
   outgoingOf(thread: number): PendingGroups<OutgoingCopy> {

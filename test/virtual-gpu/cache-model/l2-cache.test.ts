@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SampledL2 } from '../../../src/virtual-gpu/cache-model/l2-cache.ts';
+import { RoomOfL2, SampledL2 } from '../../../src/virtual-gpu/cache-model/l2-cache.ts';
 
 /** One set of 16 ways. */
 const ONE_SET_BYTES = 16 * 128;
@@ -7,6 +7,18 @@ const ALL = 0b1111;
 
 const read = (l2: SampledL2, line: number, sectors = 1, launch = 0): void => l2.access(launch, line, 0, sectors, 0);
 const write = (l2: SampledL2, line: number, sectors = 1, launch = 0): void => l2.access(launch, line, 0, 0, sectors);
+
+describe('room that caches take one after the other', () => {
+  it('holds nothing of the one before', () => {
+    const room = new RoomOfL2();
+    const before = new SampledL2(4 * ONE_SET_BYTES, 0, 3, room);
+    for (let line = 0; line < 64; line++) before.access(2, line, line, ALL, ALL);
+    const l2 = new SampledL2(4 * ONE_SET_BYTES, 0, 1, room);
+    for (let line = 0; line < 64; line++) l2.access(0, line, line, 1, 0);
+    l2.flush();
+    expect(l2.traffic).toEqual([{ read: 64, written: 0 }]);
+  });
+});
 
 describe('a set of L2', () => {
   it('reads each sector of a line once', () => {

@@ -1,4 +1,6 @@
+import { evaluateExpression } from '../../../core/expressions/evaluate.ts';
 import type { Dimensions } from '../../../core/problem.ts';
+import { distinctValues } from '../../../core/values.ts';
 import { shapesNeeded } from '../secret/variants/index.ts';
 import { costsLittle, elementsIn, largestOf } from '../shapes/cost.ts';
 import { hasSeveralTiles } from '../shapes/drawing.ts';
@@ -15,7 +17,7 @@ export function shapeForValues(request: ChecksRequest, drawn: readonly Dimension
 
 /**
  * The largest cheap shape and a smaller one, where sums have fewer terms and tolerances are tighter, with the other value of each flag that the kernel takes; for structured
- * matrices one in which they are square.
+ * matrices one in which they are square; and where rows are weighted and summed, the one in which most is computed.
  */
 export function shapesForVariant(
   request: ChecksRequest,
@@ -32,7 +34,16 @@ export function shapesForVariant(
     drawn.filter((shape) => costsLittle(problem, shape) && elementsIn(problem, shape) <= most),
   );
   const shapes = smaller ? [largest, withOtherFlags(request, smaller, largest)] : [largest];
+  if (needed === 'work') return distinctValues([...shapes, shapeOfMostWork(request, drawn)]);
   return needed === 'even' ? shapes.map((shape) => evenShape(request, shape) ?? shape) : shapes;
+}
+
+/** The shape that costs little in which most is computed. */
+function shapeOfMostWork(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
+  const { problem, dimensions } = request;
+  const cheap = [...listedChecks(request).known, ...drawn].filter((shape) => costsLittle(problem, shape));
+  const work = (shape: Dimensions): number => evaluateExpression(problem.flop, shape);
+  return cheap.reduce((most, shape) => (work(shape) > work(most) ? shape : most), cheap[0] ?? dimensions);
 }
 
 /** The shape with another value than `than` has in each dimension with two values, such as a mask, as far as the kernel takes it. */

@@ -30,8 +30,10 @@ const MOST_TOGETHER: Cost = { flop: 2e9, elements: 2 ** 26.5 };
 
 /** How large shapes are drawn. */
 interface Draw {
-  /** Which dimensions may be the long one. */
-  readonly along: 'all' | 'results';
+  /** Which dimensions may be the long one; `rows`: those that are not summed over and that some input has, too. */
+  readonly along: 'all' | 'rows';
+  /** What that one exceeds. */
+  readonly longest: number;
   /** What becomes of a size that fp32 may not hold. */
   readonly ending: (size: number, next: DrawNumber) => number;
   readonly least: number;
@@ -52,6 +54,7 @@ interface Draw {
  */
 const LARGE: Draw = {
   along: 'all',
+  longest: 0,
   ending: wholeTilesAndLittle,
   least: 2 ** 24,
   smaller: [1, 1 / 2, 1 / 4, 1 / 8],
@@ -65,10 +68,14 @@ const LARGE: Draw = {
 };
 
 /**
- * More than 65,536 tiles of 64 along one dimension of a result, and one or two of all others. Half as many elements, since a tile takes as many threads there as elsewhere; such shapes are also among
- * {@link LARGE} ones, where they can be run.
+ * More than 65,536 tiles of 64 along a dimension that inputs and results share, and one or two of all others. Half as many elements, since a tile takes as many threads there as elsewhere; such shapes are also
+ * among {@link LARGE} ones, where they can be run.
  */
-const THIN: Draw = { ...LARGE, along: 'results', least: 2 ** 23, spread: 1 / 4, thinRatio: 1, shapes: 1 };
+const THIN: Draw = {
+  ...LARGE,
+  along: 'rows',
+  ...{ longest: 64 * 2 ** 16, least: 2 ** 23, spread: 1 / 4, thinRatio: 1, others: { least: 1, spread: 2 }, shapes: 1 },
+};
 
 /**
  * Of these a virtual GPU runs a few CTAs, so that only the host's work limits their size: some hundred megabytes. One dimension alone exceeds 2²⁴, and none
@@ -85,7 +92,7 @@ const SAMPLED: Draw = {
 /** Shapes as large as users' own. */
 export interface LargeShapes {
   readonly drawn: Dimensions[];
-  /** Of these one dimension alone is large, and has more than 65,536 tiles of 64. */
+  /** Of these one dimension alone is large, and has more than 65,536 tiles of 64; none where a problem has no such dimension, or the kernel does not take it. */
   readonly thin: Dimensions[];
   readonly workloads: Dimensions[];
 }
@@ -138,6 +145,12 @@ function roundedDown(size: number): number {
   return next;
 }
 
+/** A second dimension is one or two: powers of this with exponents below 1, rounded down. */
+const THIN_SPREAD = 3;
+
+const isOfInputs = ({ inputs }: ProblemFile, dimension: string): boolean =>
+  Object.values(inputs).some(({ shape }) => shape.includes(dimension));
+
 /** One with most of its elements along one dimension for each of two: the summed one and another by lot; none where that is too dear. */
 function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimensions[] {
   const next = inOrder(createStream(seed, 'large shapes'));
@@ -155,7 +168,7 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
       values ? listed[name]! : aligned(Math.max(minimum, how.others.least + Math.floor(how.others.spread * next()))),
     ]);
     const isLong = summed.includes(first);
-    const mostBeside = next() < how.thinRatio ? how.others.spread : how.mostBeside;
+    const mostBeside = next() < how.thinRatio ? THIN_SPREAD : how.mostBeside;
     const beside = second &&
       !isLong && { [second]: aligned(Math.max(how.others.least, Math.floor(mostBeside ** next()))) };
     const shape: Dimensions = { ...Object.fromEntries(small), ...beside };
@@ -171,13 +184,20 @@ function drawLarge({ problem, timed, isFit, seed }: LargeDraw, how: Draw): Dimen
   const found: Dimensions[] = [];
   for (const first of inTurn) {
     if (found.length === how.shapes) break;
-    if (how.along === 'results' && summed.includes(first)) continue;
+    if (how.along === 'rows' && (summed.includes(first) || !isOfInputs(problem, first))) continue;
     const tries = (sizes.length === 1 ? how.smaller : [1]).flatMap((share) =>
       ALIGNMENTS.flatMap((alignment) => Array.from({ length: how.tries }, () => ({ alignment, share }))),
     );
     for (const { alignment, share } of tries) {
       const shape = draw(first, alignment, share * how.least);
-      if (!shape || !isWithin(how.most, problem, shape) || !hasUsualSums(problem, shape) || !isFit(shape)) continue;
+      if (
+        !shape ||
+        shape[first]! <= how.longest ||
+        !isWithin(how.most, problem, shape) ||
+        !hasUsualSums(problem, shape) ||
+        !isFit(shape)
+      )
+        continue;
       found.push(shape);
       break;
     }

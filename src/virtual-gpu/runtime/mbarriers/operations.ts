@@ -4,7 +4,7 @@ import type { RunnableImage } from '../../kernel-image.ts';
 import { ALL_LANES, CLUSTER_RANK_SHIFT, LANES, OFFSET_IN_CTA, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { CtaState } from '../cta-state.ts';
-import type { DirectSite, DirectStep } from '../direct-site.ts';
+import { type DirectSite, type DirectStep, registerOf } from '../direct-site.ts';
 import type { PrivateMemory } from '../memories.ts';
 import type { WarpContext } from '../warp-context.ts';
 import { isAfter, type Mbarrier, MbarrierMistake, pendingCountOf, stateOf } from './mbarriers.ts';
@@ -116,9 +116,9 @@ function pendingCount(context: WarpContext): void {
 export function directMbarrierWait({ instruction, image, memory }: DirectSite): DirectStep | undefined {
   const [result, at, parity] = instruction.operands;
   if (OPERATIONS[instruction.modifiers[0] ?? ''] !== wait || !has(instruction, 'parity')) return undefined;
-  if (spaceOf(instruction) !== 'shared' || result?.kind !== 'register' || at?.kind !== 'address') return undefined;
-  const base = at.base?.kind === 'register' ? image.registers.get(at.base.name) : undefined;
-  const predicate = image.registers.get(result.name);
+  if (spaceOf(instruction) !== 'shared' || at?.kind !== 'address') return undefined;
+  const base = registerOf(image, at.base);
+  const predicate = registerOf(image, result);
   const parityOf = wordOfAll(image, memory, parity);
   if (base?.kind !== 'word' || !predicate || predicate.uniform || !parityOf) return undefined;
   const displacement = Number(at.offset);
@@ -126,7 +126,7 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
     const address = alikeInAll(memory, (warp + base.offset) >> 2, base.uniform);
     const expected = parityOf(warp);
     if (address === undefined || expected === undefined) return false;
-    const offset = ownOffset(image, cta, (address + displacement) >>> 0);
+    const offset = offsetAsNamed(image, cta, (address + displacement) >>> 0);
     if (offset === undefined) return false;
     cta.land(offset);
     const object = cta.barriers.find(offset);
@@ -141,8 +141,8 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
   };
 }
 
-/** Where in the own shared memory an address lies; undefined where the general form finds out. */
-function ownOffset({ namesCtas }: RunnableImage, { rank }: CtaState, address: number): number | undefined {
+/** Where in the own shared memory an address lies that names this CTA; of others the general form finds out. */
+function offsetAsNamed({ namesCtas }: RunnableImage, { rank }: CtaState, address: number): number | undefined {
   return address >>> CLUSTER_RANK_SHIFT === (namesCtas ? rank : 0) ? address & OFFSET_IN_CTA : undefined;
 }
 
@@ -153,7 +153,7 @@ function wordOfAll(
   operand: PtxOperand | undefined,
 ): ((warp: number) => number | undefined) | undefined {
   if (operand?.kind === 'immediate') return () => Number(BigInt.asUintN(32, operand.value));
-  const register = operand?.kind === 'register' ? image.registers.get(operand.name) : undefined;
+  const register = registerOf(image, operand);
   if (register?.kind !== 'word') return undefined;
   return (warp) => alikeInAll(memory, (warp + register.offset) >> 2, register.uniform);
 }

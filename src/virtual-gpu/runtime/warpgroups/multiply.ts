@@ -5,7 +5,7 @@ import type { RunnableImage } from '../../kernel-image.ts';
 import { LANES, SCRATCH, SHARED, WARP } from '../../layout.ts';
 import { unsupported } from '../../unsupported.ts';
 import type { Products } from '../cta-state.ts';
-import type { DirectSite, DirectStep } from '../direct-site.ts';
+import { type DirectSite, type DirectStep, registerOf } from '../direct-site.ts';
 import { atSource, KernelFault } from '../fault.ts';
 import { ELEMENT_FORMATS, type ElementFormat, readAccumulator, writeAccumulator } from '../matrix-elements.ts';
 import type { PrivateMemory } from '../memories.ts';
@@ -191,7 +191,7 @@ function siteOf({ image, memory }: RegisterPlaces, instruction: PtxInstruction, 
 /** Byte offsets from the warp's state; undefined unless all are registers that hold a value for each lane. */
 function offsetsOf(image: RunnableImage, operands: readonly PtxOperand[]): number[] | undefined {
   const offsets = operands.map((operand) => {
-    const register = operand.kind === 'register' ? image.registers.get(operand.name) : undefined;
+    const register = registerOf(image, operand);
     return register?.uniform === false ? register.offset : -1;
   });
   return offsets.includes(-1) ? undefined : offsets;
@@ -213,7 +213,7 @@ function directMultiplier({ instruction, image, memory, contextOf }: DirectSite)
   const { dCount, fromRegisters, scaleD, kinds } = form;
   const operands = operandsOf(instruction);
   const wideAt = (operand: PtxOperand | undefined): number | undefined => {
-    const register = operand?.kind === 'register' ? image.registers.get(operand.name) : undefined;
+    const register = registerOf(image, operand);
     return register?.kind === 'double-word' ? register.offset : undefined;
   };
   const aAt = fromRegisters ? 0 : wideAt(operands[dCount]);
@@ -247,9 +247,9 @@ function truthOf(
   operand: PtxOperand,
 ): ((warp: number) => boolean) | undefined {
   if (operand.kind === 'immediate') return () => operand.value !== 0n;
-  const register = operand.kind === 'register' ? image.registers.get(operand.name) : undefined;
-  if (operand.kind !== 'register' || !register) return undefined;
-  const isNegated = operand.negated === true;
+  const register = registerOf(image, operand);
+  if (!register) return undefined;
+  const isNegated = operand.kind === 'register' && operand.negated === true;
   return (warp) => (memory.u32[(warp + register.offset) >> 2] !== 0) !== isNegated;
 }
 

@@ -66,7 +66,7 @@ const A_REGISTERS = 4;
 const SLOTS = 512;
 const BY_COLUMN = operandSlots('b', A + A_BYTES, SLOTS, TILE_PIECES);
 const BY_ROW = operandSlots('b', endOf(BY_COLUMN), SLOTS, TILE_PIECES);
-/** Lists, in two halves: some hundreds of the longest. */
+/** Lists, in two halves: of the longest 128 each. */
 const LISTS = endOf(BY_ROW);
 const HALF_BYTES = 2 ** 18;
 
@@ -80,13 +80,14 @@ export function createWarpgroupKernel(memory: WebAssembly.Memory, form: TensorKe
   const { exports } = new WebAssembly.Instance(module, { env: { memory, scratch } });
   const lists = new Int32Array(scratch.buffer, LISTS, (2 * HALF_BYTES) / 4);
   const half = lists.length / 2;
-  // A full half makes room in the other one: what a product has just asked for stays.
+  // A full half makes room in the other one. What lies there is copied again when it is asked for, so that what a product has asked for stays
+  // until half of all lists are new.
   const keepers = [{}, {}];
   let [current, used] = [0, 0];
   return {
     placeOf(list) {
       const { keeper, values } = list;
-      if (keeper === keepers[0] || keeper === keepers[1]) return list.at;
+      if (keeper === keepers[current]) return list.at;
       if (used + values.length > half) {
         [current, used] = [1 - current, 0];
         keepers[current] = {};

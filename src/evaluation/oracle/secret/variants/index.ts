@@ -116,8 +116,8 @@ export function showsEnds(set: string): boolean {
   return variant !== undefined && treatmentOf(variant.kind).showsEnds === true;
 }
 
-/** In which shapes alone a set's structure shows: of square matrices, or of divisible sizes. */
-export function shapesNeeded(problem: ProblemFile, generatorSet: string): 'square' | 'even' | undefined {
+/** In which shapes a set's structure shows: as {@link Treatment.needs} says. */
+export function shapesNeeded(problem: ProblemFile, generatorSet: string): ReturnType<NonNullable<Treatment['needs']>> {
   const variant = variantOf(generatorSet);
   return variant && treatmentOf(variant.kind).needs?.(variant.index, problem);
 }

@@ -15,14 +15,16 @@ function factors(problem: ProblemFile, { isFree, unscaled }: Freedom): string[] 
   return names.length === 2 ? names : [];
 }
 
-/** Which part of both factors differs: all of them, or along what their products are summed over all behind a secret place. Each factor is the larger one in turn. */
+/** All of both factors, or what lies behind a secret place of the axis along which their products are summed. Each factor is the larger one in turn. */
 const PARTS = ['all', 'all', 'behind', 'behind'] as const;
 
 /** The axes of both factors along which products are summed: they have one dimension there, and no result has it. */
 function summedAxes({ inputs, outputs }: ProblemFile, names: readonly string[]): number[] | undefined {
   const [first, second] = names.map((name) => inputs[name]!.shape) as [Shape, Shape];
   const ofResults = Object.values(outputs).flatMap(({ shape }) => shape);
-  const shared = first.find((extent) => second.includes(extent) && !ofResults.includes(extent));
+  const isSummed = (extent: string | number): boolean =>
+    typeof extent === 'string' && second.includes(extent) && !ofResults.includes(extent);
+  const shared = first.find(isSummed);
   return shared === undefined ? undefined : [first.indexOf(shared), second.indexOf(shared)];
 }
 

@@ -33,8 +33,8 @@ export interface Treatment {
   readonly isForLongRows?: (index: number, problem: ProblemFile) => boolean;
   /** Whether the last value of each row weighs in its sum, however long the row is. */
   readonly showsEnds?: true;
-  /** In which shapes alone a variant's structure shows: of square matrices, or of divisible sizes. */
-  readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | undefined;
+  /** In which shapes a variant's structure shows: alone of square matrices, or of divisible sizes; or where most is computed, too. */
+  readonly needs?: (index: number, problem: ProblemFile) => 'square' | 'even' | 'work' | undefined;
   /** Values that are no zeros do not repeat, and rows are about as large, so that errors average out as those of drawn values do. */
   readonly isAsDrawn?: (index: number) => boolean;
   /** Whether it is one for problems only whose results stay as large, as those of products do. */

@@ -190,6 +190,9 @@ function isLongSink(problem: ProblemFile, index: number): boolean {
 export const trends: Treatment = {
   count: (problem, freedom) => trendsOf(problem, freedom).length,
   treat: follow,
+  // A kernel that leaves out tiles does so where all rows of the tile agree. Of as many elements, those may be a single row beside many keys.
+  needs: (index, problem) =>
+    areRowsSummed(problem, trendsOf(problem, freedomOf(problem))[index]!.own) ? 'work' : undefined,
   isForLongSums: (index, problem) => {
     const profile = trendsOf(problem, freedomOf(problem))[index]?.profile;
     if (profile === 'gentle') return 'always';
