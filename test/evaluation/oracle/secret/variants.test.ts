@@ -432,6 +432,16 @@ describe('inputs in variants', () => {
     expect(of(norm, 'secret:masks')).toEqual([]);
   });
 
+  it('mask rows, some of them whole, by a number that is added to them', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[2]!);
+    const rows = Array.from({ length: 8 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    const isMasked = (value: number): boolean => Math.abs(value + 1e4) <= 1;
+    expect(values.every((value) => isMasked(value) || Math.abs(value) <= 1)).toBe(true);
+    expect(rows.some((row) => row.every(isMasked) && new Set(row).size > 8)).toBe(true);
+    expect(rows.some((row) => row.some(isMasked) && !row.every(isMasked))).toBe(true);
+  });
+
   it('mask by the lowest number there is, where nothing is computed with it', () => {
     const copy = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'exact' });
     expect(Math.min(...drawn(copy, 'X', of(copy, 'secret:masks')[0]!))).toBe(-(2 ** 128) * (1 - 2 ** -24));

@@ -3,8 +3,8 @@ import type { PlannedBuffer } from '../../../../core/launch-plan.ts';
 import type { RandomStream } from '../../../../stats/random.ts';
 import { columnsOf, type Treated, type Treatment } from './treatment.ts';
 
-/** Rows end in what people write instead of −∞, or hold −∞ at their beginning, at their end or in between, as padding and windows do. */
-const MASKS = ['numbers', 'stretches'] as const;
+/** Rows end in what people write instead of −∞, or hold −∞ at their beginning, at their end or in between, as padding and windows do; or what people write is added to them. */
+const MASKS = ['numbers', 'stretches', 'added'] as const;
 
 /** What people write into masked places; where nothing is computed with them, also the dtype's lowest number. */
 const MASK_NUMBERS: { readonly [D in DType]?: readonly number[] } = {
@@ -13,6 +13,9 @@ const MASK_NUMBERS: { readonly [D in DType]?: readonly number[] } = {
   f32: [-1e4, -1e9, -1e30],
   f64: [-1e4, -1e9, -1e30],
 };
+
+/** What people add to scores; half precision has room for it. */
+const ADDED = -1e4;
 
 /** How many rows hold nothing but one such number, and how many end in it; which share of a row a stretch of −∞ takes. */
 const MASKED = { whole: 1 / 4, end: 1 / 2, stretch: { least: 1 / 4, most: 7 / 8 } } as const;
@@ -23,13 +26,16 @@ function mask(values: Float64Array, { problem, buffer, stream, index, freedom }:
   const numbers = [...(MASK_NUMBERS[buffer.dtype] ?? []), ...(freedom.isExact ? [-Number.MAX_VALUE] : [])];
   if (numbers.length === 0 || !problem.inputs[buffer.name]?.domain?.includes('-infinity')) return values;
   const columns = columnsOf(buffer);
+  const isAdded = MASKS[index] === 'added';
   for (let row = 0; row * columns < values.length; row++) {
     const [lot, which, where] = [0, 1, 2].map((at) => stream.uniform(3 * row + at)) as [number, number, number];
     const number = row === 0 ? numbers.at(-1)! : numbers[Math.floor(which * numbers.length)]!;
     // A few rows show what whole rows of the lowest number do in any case.
     const from =
       row === 0 || lot < MASKED.whole ? 0 : lot < MASKED.whole + MASKED.end ? Math.ceil(where * columns) : columns;
-    values.fill(number, row * columns + from, Math.min(values.length, (row + 1) * columns));
+    const [first, end] = [row * columns + from, Math.min(values.length, (row + 1) * columns)];
+    if (isAdded) for (let i = first; i < end; i++) values[i]! += ADDED;
+    else values.fill(number, first, end);
   }
   return values;
 }
@@ -50,5 +56,5 @@ function maskStretches(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'
 export const masks: Treatment = {
   count: ({ inputs }) => (Object.values(inputs).some(({ domain }) => domain?.includes('-infinity')) ? MASKS.length : 0),
   treat: mask,
-  isForLongRows: (index) => MASKS[index] === 'stretches',
+  isForLongRows: (index) => MASKS[index] !== 'numbers',
 };
