@@ -90,18 +90,27 @@ const endsOf = (bits: number): number[] => [2 ** (bits - 1), 2 ** bits];
 /** By register: how many of its low bits a shift has left free, of what is put together of two shifted numbers those of the lesser shift. Compilers write each register once, but for those of loops and joins. */
 function freeLowBits({ body }: PtxFunction): ReadonlyMap<string, number> {
   const free = new Map<string, number>();
-  const of = (operand: PtxOperand | undefined): number =>
+  const bitsOf = (operand: PtxOperand | undefined): number =>
     operand?.kind === 'register' ? (free.get(operand.name) ?? 0) : 0;
   for (const statement of body) {
     if (statement.kind !== 'instruction') continue;
     const { opcode, operands } = statement.instruction;
     const [to, a, b] = operands;
-    if (to?.kind !== 'register') continue;
-    if (opcode === 'shl' && b?.kind === 'immediate') free.set(to.name, Number(b.value));
-    else if (opcode === 'or') free.set(to.name, Math.min(of(a), of(b)));
+    const bits = FREEING[opcode]?.(a, b, bitsOf);
+    if (to?.kind === 'register' && bits !== undefined) free.set(to.name, bits);
   }
   return free;
 }
+
+type Operand = PtxOperand | undefined;
+
+/** How many low bits of a result are free. */
+const FREEING: Readonly<
+  Record<string, (a: Operand, b: Operand, bitsOf: (one: Operand) => number) => number | undefined>
+> = {
+  shl: (_a, b) => (b?.kind === 'immediate' ? Number(b.value) : undefined),
+  or: (a, b, bitsOf) => Math.min(bitsOf(a), bitsOf(b)),
+};
 
 function widthsOf(instruction: PtxInstruction, free: ReadonlyMap<string, number>): Width[] {
   const { opcode, modifiers, operands } = instruction;
