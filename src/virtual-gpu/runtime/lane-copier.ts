@@ -1,6 +1,7 @@
 import { DEVICE_MEMORY_MAXIMUM_PAGES, LANES, SHARED, WINDOW } from '../layout.ts';
 import { i32s, type MemoryIndex } from '../wasm/function-builder.ts';
 import { ModuleBuilder } from '../wasm/module-builder.ts';
+import { CHUNK_BYTES, CHUNK_SHIFT, ROW_SHIFT } from './bulk-copies/parts.ts';
 
 /** A warp's copies from device memory to shared memory, in WebAssembly. */
 export interface LaneCopier {
@@ -53,7 +54,6 @@ export const COPY_WORDS = 3;
 
 const [DEVICE, SCRATCH]: readonly MemoryIndex[] = [1, 2];
 const [TARGETS, SOURCES, TAKEN] = [0, LANES * 4, LANES * 8];
-const CHUNK_BYTES = 16;
 /** Of four lanes each, the least and the largest sources. */
 const LEAST = LANES * 4 * COPY_WORDS;
 const MOST = LEAST + CHUNK_BYTES;
@@ -133,10 +133,7 @@ function emit(): Uint8Array<ArrayBuffer> {
   return module.encode();
 }
 
-/** Bits of an address: the bytes of a chunk of shared memory, and those of a row whose number exchanges them. */
-const [CHUNK_BITS, ROW_BITS] = [4, 7];
-
-/** (source, target, bytes, bits of chunks) */
+/** (source, target, bytes, bits of chunks): to addresses as `swizzled` gives them. */
 function defineCopyPart(module: ModuleBuilder): void {
   const f = module.defineFunction({ parameters: i32s(4), results: [] });
   const [source, target, end] = [0, 1, f.local('i32')];
@@ -144,7 +141,7 @@ function defineCopyPart(module: ModuleBuilder): void {
   f.get(source, end).op('i32.lt_u');
   f.if(() => {
     f.loop(() => {
-      f.get(target).i32(ROW_BITS).op('i32.shr_u').get(3).op('i32.and').i32(CHUNK_BITS).op('i32.shl');
+      f.get(target).i32(ROW_SHIFT).op('i32.shr_u').get(3).op('i32.and').i32(CHUNK_SHIFT).op('i32.shl');
       f.get(target).op('i32.xor').get(source).memory('v128.load', 0, DEVICE).memory('v128.store', SHARED);
       f.advance(target, CHUNK_BYTES);
       f.advance(source, CHUNK_BYTES);

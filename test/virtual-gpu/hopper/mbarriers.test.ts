@@ -64,6 +64,43 @@ describe('phases', () => {
     expect(await words(kernel)).toEqual([0, 1, 1, 1, 0, 2, 1, 0]);
   });
 
+  it.each([
+    ['at one mbarrier', { distance: 0, parity: 0 }, [1, 1, 1, 1, 1, 1, 1, 1]],
+    ['at two, of which one is complete', { distance: 8, parity: 0 }, [1, 0, 1, 0, 1, 0, 1, 0]],
+    ['for two parities', { distance: 0, parity: 1 }, [1, 0, 1, 0, 1, 0, 1, 0]],
+  ])('are over for the lanes of a warp that wait together %s', async (_, { distance, parity }, expected) => {
+    const kernel = withBarrier(
+      1,
+      `
+      ${byThread0('mbarrier.init.shared::cta.b64 [%r10+8], 1; mbarrier.arrive.shared::cta.b64 %rd1, [%r10];', 'second')}
+      bar.sync 0;
+      mov.u32 %r20, %tid.x;
+      and.b32 %r21, %r20, 1;
+      mad.lo.u32 %r22, %r21, ${distance}, %r10;
+      mul.lo.u32 %r23, %r21, ${parity};
+      mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r22], %r23;
+      setp.gt.u32 %p3, %r20, 7;
+      @%p3 bra over;
+      selp.u32 %r24, 1, 0, %p1;
+      mul.wide.u32 %rd31, %r20, 4;
+      add.u64 %rd31, %rd31, %rd30;
+      st.global.b32 [%rd31], %r24;
+      over:`,
+    );
+    expect(await words(kernel)).toEqual(expected);
+  });
+
+  it('tell a whole warp of an mbarrier that another instruction has written to', async () => {
+    const kernel = withBarrier(
+      1,
+      `
+      ${byThread0('st.shared.b32 [%r10], 7;', 'overwritten')}
+      bar.sync 0;
+      mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r10], 0;`,
+    );
+    expect(await refusalOf(device, kernel, launch())).toMatch(/another instruction has written to the mbarrier there/);
+  });
+
   it('wait for announced bytes, whichever comes first', async () => {
     const kernel = withBarrier(
       1,

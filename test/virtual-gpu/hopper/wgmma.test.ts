@@ -41,6 +41,8 @@ interface Case {
   readonly isNegated?: boolean;
   /** Whether D was something before, and counts. */
   readonly keepsC?: boolean;
+  /** How often it is executed, once without. */
+  readonly times?: number;
 }
 
 /** An operand: `mn` × `k` elements, and where each lies. */
@@ -106,7 +108,7 @@ const list = (name: string, count: number): string =>
 
 /** Shared memory of A and B, and the kernel that multiplies them; D's registers go out as they are. */
 function prepare(test: Case, values: { a: readonly number[]; b: readonly number[] }) {
-  const { type, d, n, swizzle, a: source, isAcross = {}, isNegated, keepsC } = test;
+  const { type, d, n, swizzle, a: source, isAcross = {}, isNegated, keepsC, times = 1 } = test;
   const { bytes, write } = TYPES[type];
   const k = 32 / bytes;
   const image = new DataView(new ArrayBuffer(49_152));
@@ -153,7 +155,7 @@ function prepare(test: Case, values: { a: readonly number[]; b: readonly number[
   setp.ne.u32 %p2, ${keepsC ? 1 : 0}, 0;
   ${set}
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n${n}k${k}.${d}.${type}.${type} ${list(name, registers)}, ${operandA}, %rd11, %p2${scales}${transposes};
+  ${`wgmma.mma_async.sync.aligned.m64n${n}k${k}.${d}.${type}.${type} ${list(name, registers)}, ${operandA}, %rd11, %p2${scales}${transposes};\n`.repeat(times)}
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
   ld.param.u64 %rd30, [out];
@@ -207,7 +209,7 @@ function expectedOf(test: Case, { a, b }: { a: readonly number[]; b: readonly nu
     let sum = 0;
     for (let i = 0; i < k; i++) sum += a[Math.floor(at / test.n) * k + i]! * b[(at % test.n) * k + i]!;
     const start = test.keepsC && test.d !== 'f16' ? 10 : 0;
-    return start + (test.isNegated ? -sum : sum);
+    return start + (test.keepsC ? (test.times ?? 1) : 1) * (test.isNegated ? -sum : sum);
   });
 }
 
@@ -243,6 +245,16 @@ describe('wgmma', () => {
     expect([...(await multiply(test, values))]).toEqual(expectedOf(test, values).map((value) => value + 0));
   });
 
+  // From the second time on, a CTA knows where the operands of a descriptor lie.
+  sampled(
+    'forms of wgmma that are executed again',
+    cases.map((test) => [nameOf(test), { ...test, times: 3 }] as const),
+    { oneIn: 3 },
+  )('does the same again: %s', async (_, test) => {
+    const values = integers(test);
+    expect([...(await multiply(test, values))]).toEqual(expectedOf(test, values).map((value) => value + 0));
+  });
+
   it('adds as mma.sync of sm_90 does, to the bit', async () => {
     const random = mulberry32(7);
     const draw = () => Math.fround((random() - 0.5) * 2 ** Math.floor(random() * 12 - 6));
@@ -268,6 +280,25 @@ describe('wgmma', () => {
     expect(result[0]).toBe(Number.POSITIVE_INFINITY);
     expect(result[1]).toBeNaN();
     expect(result[8]).toBe(expectedOf(test, values)[8]);
+  });
+
+  it('carries an infinity in one tile of B beside tiles that are as usual, again and again', async () => {
+    const test: Case = { type: 'f16', d: 'f32', n: 32, swizzle: 128, a: 'shared', keepsC: true, times: 3 };
+    const values = integers(test);
+    // Column 11, in the second of four tiles of eight.
+    values.b[11 * 16] = Number.POSITIVE_INFINITY;
+    const result = await multiply(test, values);
+    const expected = expectedOf(test, values);
+    expect([...result].filter((_, i) => i % 32 !== 11)).toEqual(expected.filter((_, i) => i % 32 !== 11));
+    const ofA = Array.from({ length: M }, (_, row) => values.a[row * 16]!);
+    expect([...result].filter((_, i) => i % 32 === 11)).toEqual(ofA.map((a) => a * Number.POSITIVE_INFINITY));
+  });
+
+  it('needs a fence before the second time, too', async () => {
+    const test: Case = { type: 'f16', d: 'f32', n: 16, swizzle: 128, a: 'shared', times: 2 };
+    const { kernel, image } = prepare(test, integers(test));
+    const body = kernel.body.replace('wgmma.fence.sync.aligned;', '');
+    expect(await refusalOf(device, { ...kernel, body }, launch(image))).toMatch(/without a wgmma.fence before it/);
   });
 
   describe('a read of the accumulators', () => {

@@ -11,9 +11,12 @@ import { type ChecksRequest, takesShape } from './request.ts';
 export function shapeForValues(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
   const { problem, dimensions } = request;
   const usual = drawn.filter((shape) => hasSeveralTiles(problem, shape));
-  const cheap = [...listedChecks(request).known, ...usual].filter((shape) => costsLittle(problem, shape));
-  return largestOf(problem, cheap) ?? dimensions;
+  return largestOf(problem, cheapShapes(request, usual)) ?? dimensions;
 }
+
+/** Of these shapes and those that a problem lists, the ones that cost little. */
+const cheapShapes = (request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions[] =>
+  [...listedChecks(request).known, ...drawn].filter((shape) => costsLittle(request.problem, shape));
 
 /**
  * The largest cheap shape and a smaller one, where sums have fewer terms and tolerances are tighter, with the other value of each flag that the kernel takes; for structured
@@ -41,7 +44,7 @@ export function shapesForVariant(
 /** The shape that costs little in which most is computed. */
 function shapeOfMostWork(request: ChecksRequest, drawn: readonly Dimensions[]): Dimensions {
   const { problem, dimensions } = request;
-  const cheap = [...listedChecks(request).known, ...drawn].filter((shape) => costsLittle(problem, shape));
+  const cheap = cheapShapes(request, drawn);
   const work = (shape: Dimensions): number => evaluateExpression(problem.flop, shape);
   return cheap.reduce((most, shape) => (work(shape) > work(most) ? shape : most), cheap[0] ?? dimensions);
 }

@@ -17,13 +17,15 @@ export interface ElementReduction {
 
 /** Shared memory is swizzled in pieces of so many bytes. */
 export const CHUNK_BYTES = 16;
+/** Where the numbers of a piece, and of a row of 128 bytes, begin in an address. */
+export const [CHUNK_SHIFT, ROW_SHIFT] = [4, 7] as const;
 
 /** Those bits of a row's number that a swizzle XORs with the number of a chunk. */
 export const chunkBitsOf = (swizzleBytes: number): number => Math.max(swizzleBytes, CHUNK_BYTES) / CHUNK_BYTES - 1;
 
 /** Where a chunk of a swizzled tile lies: the bits of its address that count chunks are XORed with those that count rows of 128 bytes. */
 export const swizzled = (address: number, swizzleBytes: number): number =>
-  address ^ (((address >>> 7) & chunkBitsOf(swizzleBytes)) << 4);
+  address ^ (((address >>> ROW_SHIFT) & chunkBitsOf(swizzleBytes)) << CHUNK_SHIFT);
 
 /** Bytes of a map's box in shared memory. */
 export const boxBytes = ({ box, elementStrides, itemBytes }: TensorMap): number =>

@@ -15,10 +15,7 @@ export interface Mbarrier {
   pending: number;
   /** Bytes that the current phase still waits for; negative while they came before they were expected. */
   bytes: number;
-}
-
-/** An object, and the halves of what was last written to shared memory for it. */
-interface KeptMbarrier extends Mbarrier {
+  /** Halves of what was last written to shared memory for it. */
   low: number;
   high: number;
 }
@@ -28,7 +25,7 @@ export class MbarrierMistake extends Error {}
 
 /** The mbarrier objects of one CTA. Their state is kept here; shared memory holds a copy that nobody may write to. */
 export class Mbarriers {
-  readonly #objects = new Map<number, KeptMbarrier>();
+  readonly #objects = new Map<number, Mbarrier>();
   readonly #shared: () => SharedPlace;
   /** Grows with every change: who polls in vain changes nothing. */
   changes = 0;
@@ -68,7 +65,7 @@ export class Mbarriers {
     return object && this.#isIntact(object) ? object : undefined;
   }
 
-  #isIntact({ address, low, high }: KeptMbarrier): boolean {
+  #isIntact({ address, low, high }: Mbarrier): boolean {
     const { view, start } = this.#shared();
     return view.getUint32(start + address, true) === low && view.getUint32(start + address + 4, true) === high;
   }
@@ -121,10 +118,9 @@ export class Mbarriers {
 
   #store(object: Mbarrier): void {
     const { view, start } = this.#shared();
-    const kept = object as KeptMbarrier;
-    [kept.low, kept.high] = halvesOf(object);
-    view.setUint32(start + object.address, kept.low, true);
-    view.setUint32(start + object.address + 4, kept.high, true);
+    [object.low, object.high] = halvesOf(object);
+    view.setUint32(start + object.address, object.low, true);
+    view.setUint32(start + object.address + 4, object.high, true);
     this.changes++;
   }
 }

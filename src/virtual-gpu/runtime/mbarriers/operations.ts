@@ -136,7 +136,7 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
     const first = (warp + predicate.offset) >> 2;
     memory.i32.fill(holds ? -1 : 0, first, first + LANES);
     if (!holds) poll({ instruction, memory, cta, warp }, object, isOver, ALL_LANES);
-    else for (const _ of ALL_LANES) watcher?.acquired(offset, warp);
+    else watcher?.acquired(offset, warp);
     return true;
   };
 }

@@ -56,6 +56,5 @@ function maskStretches(values: Float64Array, buffer: Pick<PlannedBuffer, 'shape'
 export const masks: Treatment = {
   count: ({ inputs }) => (Object.values(inputs).some(({ domain }) => domain?.includes('-infinity')) ? MASKS.length : 0),
   treat: mask,
-  // Numbers near −10⁴ are so coarse that the roundings of a million exponentials no longer average out in a serial sum.
-  isForLongRows: (index) => MASKS[index] === 'stretches',
+  isForLongRows: (index) => MASKS[index] !== 'numbers',
 };
