@@ -5,10 +5,11 @@
 //           as its last row sees.
 // Change    From 24: a tile's products, softmax and weights are compiled for each number of columns. The rows of every other head go
 //           backwards, so that warpgroups that take tiles in turns have the same amount of long ones. Keys and values come in parts
-//           of 64, each with a barrier of its own: the first tile begins when its own have come.
+//           of 64, each with a barrier of its own: the first tile begins when its own have come. Keys are given back before values.
+//           Each CTA but the last has the same number of tiles, so that its stretch begins where a head does if it can.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps (D, S, H, B), boxes of 64 x 64 with a 128-byte swizzle.
-//           grid = min(SMs, tiles), tiles of 64 queries; block = 128 (CONSUMERS + 1).
+//           grid = as few as have no more than ceil(tiles / SMs) tiles of 64 queries each; block = 128 (CONSUMERS + 1).
 //           Query tile t of a CTA belongs to warpgroup t % CONSUMERS, which has two places.
 // Tile      64 rows x 64 to BLOCK_N keys per warpgroup, and these are all that any row sees.
 // Resources Shared bytes: 2048 + 128 ceil(D / 64) (128 CONSUMERS + 2 KEY_PLACES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores,
@@ -265,8 +266,9 @@ struct SharedTiles {
   static constexpr int kPartBytes = kPanels * kPart * kRowBytes;
   static constexpr unsigned K_full = 0;  // of each part of each place
   static constexpr unsigned V_full = K_full + 8 * kParts * kKeyPlaces;
-  static constexpr unsigned keys_empty = V_full + 8 * kParts * kKeyPlaces;  // of each place
-  static constexpr unsigned Q_full = keys_empty + 8 * kKeyPlaces;  // of each warpgroup's places
+  static constexpr unsigned K_empty = V_full + 8 * kParts * kKeyPlaces;  // of each place
+  static constexpr unsigned V_empty = K_empty + 8 * kKeyPlaces;
+  static constexpr unsigned Q_full = V_empty + 8 * kKeyPlaces;  // of each warpgroup's places
   static constexpr unsigned Q_empty = Q_full + 8 * kConsumers * kQueryPlaces;
   static constexpr unsigned Q = 1024;
   static constexpr unsigned K = Q + kConsumers * kQueryPlaces * kQueryBytes;  // of the first place
@@ -294,7 +296,7 @@ struct QueryTile {
   int heads_before;  // of K and V, counted through all batch elements
 };
 
-// The order of query tiles: those that share keys follow one another; the tiles of every other head of a group come last rows first.
+// The order of query tiles: those that share keys follow one another; the tiles of every other head come last rows first.
 struct Order {
   int row_tiles, group, shared_heads;
 
@@ -305,7 +307,7 @@ struct Order {
     return {index - head * row_tiles, head - before * group, before - batch * shared_heads, batch, before};
   }
   __device__ int row_tile(const QueryTile& tile) const {
-    return tile.head_of_group % 2 == 0 ? tile.turn : row_tiles - 1 - tile.turn;
+    return (tile.heads_before * group + tile.head_of_group) % 2 == 0 ? tile.turn : row_tiles - 1 - tile.turn;
   }
   // Without divisions, of which `tile` has three, one behind the other.
   __device__ void advance(QueryTile& tile, int tiles) const {
@@ -351,7 +353,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int warpgroup = __shfl_sync(kAllLanes, threadIdx.x / 128, 0);
   if (threadIdx.x == 0) {
     for (int i = 0; i < kKeyPlaces; ++i) {
-      init(base + Tiles::keys_empty + 8 * i, 4 * kConsumers);  // a lane of every warp
+      init(base + Tiles::K_empty + 8 * i, 4 * kConsumers);  // a lane of every warp
+      init(base + Tiles::V_empty + 8 * i, 4 * kConsumers);
     }
     for (int i = 0; i < kKeyPlaces * kParts; ++i) {
       init(base + Tiles::K_full + 8 * i, 1);
@@ -366,13 +369,12 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
 
-  // This CTA's query tiles: the first `longer` CTAs have one more than the others.
+  // This CTA's query tiles.
   const Order order{(S + 63) / 64, group, H / group};
-  const int each = heads * order.row_tiles / gridDim.x;
-  const int longer = heads * order.row_tiles - each * gridDim.x;
-  const int cta = blockIdx.x;
-  const int first_tile = cta * each + min(cta, longer);
-  const int tiles = each + (cta < longer);
+  const int all_tiles = heads * order.row_tiles;
+  const int each = (all_tiles + gridDim.x - 1) / gridDim.x;
+  const int first_tile = blockIdx.x * each;
+  const int tiles = min(each, all_tiles - first_tile);
   QueryTile tile = order.tile(first_tile);
   const int parts = (Skv + kPart - 1) / kPart;  // that hold a key
 
@@ -400,7 +402,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       };
       const unsigned place = base + 2 * keys.stage * kKeyBytes;
       if (!has_keys) {
-        wait(base + Tiles::keys_empty + 8 * keys.stage, keys.parity ^ 1);
+        wait(base + Tiles::K_empty + 8 * keys.stage, keys.parity ^ 1);
         copy_all(&K, base + Tiles::K_full, place + Tiles::K);
       }
       const int at = of_round * kQueryPlaces + queries.stage;
@@ -413,6 +415,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       // Values are needed later than queries.
       if (!has_keys) {
+        wait(base + Tiles::V_empty + 8 * keys.stage, keys.parity ^ 1);
         copy_all(&V, base + Tiles::V_full, place + Tiles::V);
         keys.advance();
         ++heads_copied;
@@ -446,20 +449,28 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll 1
     for (; come < wanted; ++come) wait(barriers + 8 * (keys.stage * kParts + come), keys.parity);
   };
-  // Also those that no row of this warpgroup's tiles saw.
-  const auto wait_for_all_parts = [&]() {
+  // A place is given back when all parts have come, also those that no row of this warpgroup's tiles saw.
+  bool has_keys = true;
+  const auto release_keys = [&]() {
+    if (!has_keys) return;
+    has_keys = false;
     wait_for_parts(base + Tiles::K_full, keys_seen_to_come, parts);
+    if (lane == 0) arrive(base + Tiles::K_empty + 8 * keys.stage);
+  };
+  const auto release_values = [&]() {
     wait_for_parts(base + Tiles::V_full, values_seen_to_come, parts);
+    if (lane == 0) arrive(base + Tiles::V_empty + 8 * keys.stage);
   };
   // Heads without a tile for this warpgroup are waited for, too: a place that it released twice in a round would be overwritten.
   const auto go_to_head = [&](int head) {
 #pragma unroll 1
     while (heads_before < head) {
-      wait_for_all_parts();
-      if (lane == 0) arrive(base + Tiles::keys_empty + 8 * keys.stage);
+      release_keys();
+      release_values();
       keys.advance();
       ++heads_before;
       keys_seen_to_come = values_seen_to_come = 0;
+      has_keys = true;
     }
   };
 
@@ -579,20 +590,21 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   };
 
-  // The tile at hand, with as many columns as these parts have.
-  const auto attend = [&](auto seen, int left) {
-    constexpr int kSeenParts = decltype(seen)::value;
-    constexpr int kColumns = kPart * kSeenParts;
-    float scores[kColumns / 2];
-    unsigned weights[kColumns / 4];
+  // The tile at hand, `left` tiles of the CTA before its end, with so many parts of the keys.
+  const auto attend = [&](auto seen, int left, bool is_last_of_head) {
+    constexpr int kSeen = decltype(seen)::value;
+    float scores[kPart * kSeen / 2];
+    unsigned weights[kPart * kSeen / 4];
     float maximum[2];
     float sum[2];
-    wait_for_parts(base + Tiles::K_full, keys_seen_to_come, kSeenParts);
+    wait_for_parts(base + Tiles::K_full, keys_seen_to_come, kSeen);
     multiply_scores(scores);
+    // The next head's keys come while this one's values are still wanted.
+    if (is_last_of_head) release_keys();
     hide_unseen_keys(scores);
     find_maximum(scores, maximum);
     exponentials(scores, maximum, weights, sum);
-    wait_for_parts(base + Tiles::V_full, values_seen_to_come, kSeenParts);
+    wait_for_parts(base + Tiles::V_full, values_seen_to_come, kSeen);
     issue_output(weights);
     // The results before these have left the other place.
     if (left + kConsumers <= tiles && is_elected) {
@@ -612,22 +624,26 @@ __global__ void __launch_bounds__(kThreads, 1)
     go_to_head(tile.heads_before);
     first_row = 64 * order.row_tile(tile);
     wait(base + Tiles::Q_full + 8 * place_at(queries.stage), queries.parity);
+    QueryTile next = tile;
+    order.advance(next, kConsumers);
+    const bool is_last_of_head = next.heads_before > tile.heads_before;
     const int seen_parts = (min(Skv, first_row + 64 + diagonal) + kPart - 1) / kPart;
     if (kParts > 3 && seen_parts > 3) {
-      attend(Parts<4>(), left);
+      attend(Parts<4>(), left, is_last_of_head);
     } else if (kParts > 2 && seen_parts > 2) {
-      attend(Parts<3>(), left);
+      attend(Parts<3>(), left, is_last_of_head);
     } else if (kParts > 1 && seen_parts > 1) {
-      attend(Parts<2>(), left);
+      attend(Parts<2>(), left, is_last_of_head);
     } else {
-      attend(Parts<1>(), left);  // also where no key is seen
+      attend(Parts<1>(), left, is_last_of_head);  // also where no key is seen
     }
-    order.advance(tile, kConsumers);
+    tile = next;
     queries.advance();
   }
   if (is_elected) wait_for_stores();
   go_to_head(last_head);  // others wait for places that this warpgroup has
-  wait_for_all_parts();   // shared memory is given back when nothing comes any more
+  release_keys();         // the CTA ends when nothing is on its way to it any more
+  release_values();
 }
 
 #define INSTANTIATE(D)                                                                                         \
