@@ -5,12 +5,12 @@
 //           as its last row sees.
 // Change    From 24: a tile's products, softmax and weights are compiled for each number of columns. The rows of every other head go
 //           backwards, so that warpgroups that take tiles in turns have the same amount of long ones. Keys and values come in parts
-//           of 64, each with a barrier of its own: the first tile begins when its own have come. Keys are given back before values.
-//           Each CTA but the last has the same number of tiles, so that its stretch begins where a head does if it can.
+//           of 64, each with a barrier of its own: the first tile begins when its own have come. Keys are given back before values,
+//           and a tile's queries as soon as its scores are there: results have a place of their own.
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps (D, S, H, B), boxes of 64 x 64 with a 128-byte swizzle.
-//           grid = as few as have no more than ceil(tiles / SMs) tiles of 64 queries each; block = 128 (CONSUMERS + 1).
-//           Query tile t of a CTA belongs to warpgroup t % CONSUMERS, which has two places.
+//           grid = min(SMs, tiles), tiles of 64 queries; block = 128 (CONSUMERS + 1).
+//           Query tile t of a CTA belongs to warpgroup t % CONSUMERS, which has a place for its queries and one for its results.
 // Tile      64 rows x 64 to BLOCK_N keys per warpgroup, and these are all that any row sees.
 // Resources Shared bytes: 2048 + 128 ceil(D / 64) (128 CONSUMERS + 2 KEY_PLACES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores,
 //           which become BLOCK_N / 4 weights; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
@@ -33,7 +33,6 @@ constexpr int kBlockN = BLOCK_N;         // keys
 constexpr int kPart = 64;                // of them: copied, waited for and left out together
 constexpr int kParts = kBlockN / kPart;
 constexpr int kKeyPlaces = KEY_PLACES;  // each for the keys and values of a head
-constexpr int kQueryPlaces = 2;         // of a warpgroup: a tile of queries, then its results
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
@@ -268,10 +267,11 @@ struct SharedTiles {
   static constexpr unsigned V_full = K_full + 8 * kParts * kKeyPlaces;
   static constexpr unsigned K_empty = V_full + 8 * kParts * kKeyPlaces;  // of each place
   static constexpr unsigned V_empty = K_empty + 8 * kKeyPlaces;
-  static constexpr unsigned Q_full = V_empty + 8 * kKeyPlaces;  // of each warpgroup's places
-  static constexpr unsigned Q_empty = Q_full + 8 * kConsumers * kQueryPlaces;
+  static constexpr unsigned Q_full = V_empty + 8 * kKeyPlaces;  // of each warpgroup
+  static constexpr unsigned Q_empty = Q_full + 8 * kConsumers;
   static constexpr unsigned Q = 1024;
-  static constexpr unsigned K = Q + kConsumers * kQueryPlaces * kQueryBytes;  // of the first place
+  static constexpr unsigned O = Q + kConsumers * kQueryBytes;
+  static constexpr unsigned K = O + kConsumers * kQueryBytes;  // of the first place
   static constexpr unsigned V = K + kKeyBytes;
 };
 
@@ -360,21 +360,22 @@ __global__ void __launch_bounds__(kThreads, 1)
       init(base + Tiles::K_full + 8 * i, 1);
       init(base + Tiles::V_full + 8 * i, 1);
     }
-    for (int i = 0; i < kConsumers * kQueryPlaces; ++i) {
+    for (int i = 0; i < kConsumers; ++i) {
       init(base + Tiles::Q_full + 8 * i, 1);
-      init(base + Tiles::Q_empty + 8 * i, 1);
+      init(base + Tiles::Q_empty + 8 * i, 4);  // a lane of every warp
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
   __syncthreads();
 
-  // This CTA's query tiles.
+  // This CTA's query tiles: the first `longer` CTAs have one more than the others.
   const Order order{(S + 63) / 64, group, H / group};
-  const int all_tiles = heads * order.row_tiles;
-  const int each = (all_tiles + gridDim.x - 1) / gridDim.x;
-  const int first_tile = blockIdx.x * each;
-  const int tiles = min(each, all_tiles - first_tile);
+  const int each = heads * order.row_tiles / gridDim.x;
+  const int longer = heads * order.row_tiles - each * gridDim.x;
+  const int cta = blockIdx.x;
+  const int first_tile = cta * each + min(cta, longer);
+  const int tiles = each + (cta < longer);
   QueryTile tile = order.tile(first_tile);
   const int parts = (Skv + kPart - 1) / kPart;  // that hold a key
 
@@ -382,7 +383,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kKeyPlaces> keys;
-    Place<kQueryPlaces> queries;
+    unsigned queries_parity = 0;
     int of_round = 0;                      // the warpgroup whose tile it is
     int heads_copied = tile.heads_before;  // of K and V
 #pragma unroll 1
@@ -405,13 +406,12 @@ __global__ void __launch_bounds__(kThreads, 1)
         wait(base + Tiles::K_empty + 8 * keys.stage, keys.parity ^ 1);
         copy_all(&K, base + Tiles::K_full, place + Tiles::K);
       }
-      const int at = of_round * kQueryPlaces + queries.stage;
-      wait(base + Tiles::Q_empty + 8 * at, queries.parity ^ 1);
-      expect(base + Tiles::Q_full + 8 * at, kQueryBytes);
+      wait(base + Tiles::Q_empty + 8 * of_round, queries_parity ^ 1);
+      expect(base + Tiles::Q_full + 8 * of_round, kQueryBytes);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::Q + at * kQueryBytes + p * 64 * kRowBytes, &Q, p * kPanelColumns, 64 * order.row_tile(tile),
-                 order.head(tile), tile.batch, base + Tiles::Q_full + 8 * at);
+        copy_box(base + Tiles::Q + of_round * kQueryBytes + p * 64 * kRowBytes, &Q, p * kPanelColumns, 64 * order.row_tile(tile),
+                 order.head(tile), tile.batch, base + Tiles::Q_full + 8 * of_round);
       }
       // Values are needed later than queries.
       if (!has_keys) {
@@ -423,7 +423,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       order.advance(tile, 1);
       if (++of_round == kConsumers) {
         of_round = 0;
-        queries.advance();
+        queries_parity ^= 1;
       }
     }
     return;
@@ -474,8 +474,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   };
 
-  Place<kQueryPlaces> queries;
-  const auto place_at = [&](int stage) { return warpgroup * kQueryPlaces + stage; };
+  unsigned queries_parity = 0;
   int first_row;  // of the tile
   // Of this thread, and + 8.
   const auto row = [&]() { return first_row + 16 * warp + lane / 4; };
@@ -484,7 +483,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     constexpr int kColumns = 2 * kLength<decltype(scores)>;
     hands_off(scores);
     begin();
-    const unsigned from = operands + units(Tiles::Q) + place_at(queries.stage) * units(kQueryBytes);
+    const unsigned from = operands + units(Tiles::Q) + warpgroup * units(kQueryBytes);
     const unsigned first = operands + units(Tiles::K) + keys.stage * units(2 * kKeyBytes);
 #pragma unroll
     for (int d = 0; d < kHeadDim / 16; ++d) {
@@ -495,6 +494,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     commit();
     wait_for_products();
     hands_off(scores);
+    if (lane == 0) arrive(base + Tiles::Q_empty + 8 * warpgroup);
   };
   // From this column on.
   const auto hide_keys = [&](auto& scores, int first_column) {
@@ -552,14 +552,15 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     commit();
   };
-  // Into the place of the queries, as the copy engine would have left them there; from there to O.
+  // Into their place, as the copy engine would have left them there; from there to O.
   const auto store_output = [&](const float (&sum)[2]) {
-    const unsigned to = base + Tiles::Q + place_at(queries.stage) * kQueryBytes;
+    const unsigned to = base + Tiles::O + warpgroup * kQueryBytes;
     const unsigned row_of_lane = to + (16 * warp + lane % 16) * kRowBytes;
     float inverse_sum[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) inverse_sum[r] = sum[r] == 0.0f ? 0.0f : 1.0f / sum[r];
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");  // no warp's products read queries there
+    if (is_elected) wait_for_stores();  // the results before these have left
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
 #pragma unroll
     for (int j = 0; j < kHeadDim / 16; ++j) {
       unsigned pairs[4];
@@ -590,8 +591,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   };
 
-  // The tile at hand, `left` tiles of the CTA before its end, with so many parts of the keys.
-  const auto attend = [&](auto seen, int left, bool is_last_of_head) {
+  // The tile at hand, with so many parts of the keys.
+  const auto attend = [&](auto seen, bool is_last_of_head) {
     constexpr int kSeen = decltype(seen)::value;
     float scores[kPart * kSeen / 2];
     unsigned weights[kPart * kSeen / 4];
@@ -606,11 +607,6 @@ __global__ void __launch_bounds__(kThreads, 1)
     exponentials(scores, maximum, weights, sum);
     wait_for_parts(base + Tiles::V_full, values_seen_to_come, kSeen);
     issue_output(weights);
-    // The results before these have left the other place.
-    if (left + kConsumers <= tiles && is_elected) {
-      wait_for_stores();
-      arrive(base + Tiles::Q_empty + 8 * place_at(queries.stage ^ 1));
-    }
     wait_for_products();
     hands_off(output);
     store_output(sum);
@@ -623,22 +619,22 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (int left = tiles - warpgroup; left > 0; left -= kConsumers) {
     go_to_head(tile.heads_before);
     first_row = 64 * order.row_tile(tile);
-    wait(base + Tiles::Q_full + 8 * place_at(queries.stage), queries.parity);
+    wait(base + Tiles::Q_full + 8 * warpgroup, queries_parity);
+    queries_parity ^= 1;
     QueryTile next = tile;
     order.advance(next, kConsumers);
     const bool is_last_of_head = next.heads_before > tile.heads_before;
     const int seen_parts = (min(Skv, first_row + 64 + diagonal) + kPart - 1) / kPart;
     if (kParts > 3 && seen_parts > 3) {
-      attend(Parts<4>(), left, is_last_of_head);
+      attend(Parts<4>(), is_last_of_head);
     } else if (kParts > 2 && seen_parts > 2) {
-      attend(Parts<3>(), left, is_last_of_head);
+      attend(Parts<3>(), is_last_of_head);
     } else if (kParts > 1 && seen_parts > 1) {
-      attend(Parts<2>(), left, is_last_of_head);
+      attend(Parts<2>(), is_last_of_head);
     } else {
-      attend(Parts<1>(), left, is_last_of_head);  // also where no key is seen
+      attend(Parts<1>(), is_last_of_head);  // also where no key is seen
     }
     tile = next;
-    queries.advance();
   }
   if (is_elected) wait_for_stores();
   go_to_head(last_head);  // others wait for places that this warpgroup has
