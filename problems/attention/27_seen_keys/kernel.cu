@@ -10,9 +10,9 @@
 // Layouts   Q, O: fp16 or bf16 (DTYPE) [B, H, S, D], K, V: [B, Hkv, Skv, D], contiguous, or with heads inside positions (bshd);
 //           LSE: fp32 [B, H, S] or null. Tensor maps (D, S, H, B), boxes of 64 x 64 with a 128-byte swizzle.
 //           grid = min(SMs, tiles), tiles of 64 queries; block = 128 (CONSUMERS + 1).
-//           Query tile t of a CTA belongs to warpgroup t % CONSUMERS, which has a place for its queries and one for its results.
+//           Query tile t of a CTA belongs to warpgroup t % CONSUMERS, which has QUERY_PLACES for queries and one for results.
 // Tile      64 rows x 64 to BLOCK_N keys per warpgroup, and these are all that any row sees.
-// Resources Shared bytes: 2048 + 128 ceil(D / 64) (128 CONSUMERS + 2 KEY_PLACES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores,
+// Resources Shared bytes: 2048 + 128 ceil(D / 64) (64 CONSUMERS (QUERY_PLACES + 1) + 2 KEY_PLACES BLOCK_N). Registers: D / 2 output + BLOCK_N / 2 scores,
 //           which become BLOCK_N / 4 weights; a consumer has 240, 160 or 112 (2, 3 or 4 consumers).
 // Bound     H200, B16 H32 Hkv8 S256 D128 causal: 84 MB are 18.2 us at 4.6 TB/s. Products of 64 to 256 columns, 5/8 of 34 GFLOP, are
 //           27 us at 800 TFLOP/s, and 43 us if all columns are multiplied.
@@ -33,6 +33,7 @@ constexpr int kBlockN = BLOCK_N;         // keys
 constexpr int kPart = 64;                // of them: copied, waited for and left out together
 constexpr int kParts = kBlockN / kPart;
 constexpr int kKeyPlaces = KEY_PLACES;  // each for the keys and values of a head
+constexpr int kQueryPlaces = QUERY_PLACES;  // of a warpgroup, each for a tile; it has one more for results
 constexpr int kThreads = 128 * (kConsumers + 1);
 // setmaxnreg: a CTA starts with 65536 / kThreads registers per thread and may redistribute these.
 constexpr int kProducerRegisters = kConsumers == 2 ? 24 : 32;
@@ -267,11 +268,11 @@ struct SharedTiles {
   static constexpr unsigned V_full = K_full + 8 * kParts * kKeyPlaces;
   static constexpr unsigned K_empty = V_full + 8 * kParts * kKeyPlaces;  // of each place
   static constexpr unsigned V_empty = K_empty + 8 * kKeyPlaces;
-  static constexpr unsigned Q_full = V_empty + 8 * kKeyPlaces;  // of each warpgroup
-  static constexpr unsigned Q_empty = Q_full + 8 * kConsumers;
+  static constexpr unsigned Q_full = V_empty + 8 * kKeyPlaces;  // of each warpgroup's places
+  static constexpr unsigned Q_empty = Q_full + 8 * kConsumers * kQueryPlaces;
   static constexpr unsigned Q = 1024;
-  static constexpr unsigned O = Q + kConsumers * kQueryBytes;
-  static constexpr unsigned K = O + kConsumers * kQueryBytes;  // of the first place
+  static constexpr unsigned O = Q + kConsumers * kQueryPlaces * kQueryBytes;  // of each warpgroup
+  static constexpr unsigned K = O + kConsumers * kQueryBytes;                 // of the first place
   static constexpr unsigned V = K + kKeyBytes;
 };
 
@@ -360,7 +361,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       init(base + Tiles::K_full + 8 * i, 1);
       init(base + Tiles::V_full + 8 * i, 1);
     }
-    for (int i = 0; i < kConsumers; ++i) {
+    for (int i = 0; i < kConsumers * kQueryPlaces; ++i) {
       init(base + Tiles::Q_full + 8 * i, 1);
       init(base + Tiles::Q_empty + 8 * i, 4);  // a lane of every warp
     }
@@ -383,7 +384,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kProducerRegisters));
     if (threadIdx.x != 128 * kConsumers) return;
     Place<kKeyPlaces> keys;
-    unsigned queries_parity = 0;
+    Place<kQueryPlaces> queries;
     int of_round = 0;                      // the warpgroup whose tile it is
     int heads_copied = tile.heads_before;  // of K and V
 #pragma unroll 1
@@ -406,12 +407,13 @@ __global__ void __launch_bounds__(kThreads, 1)
         wait(base + Tiles::K_empty + 8 * keys.stage, keys.parity ^ 1);
         copy_all(&K, base + Tiles::K_full, place + Tiles::K);
       }
-      wait(base + Tiles::Q_empty + 8 * of_round, queries_parity ^ 1);
-      expect(base + Tiles::Q_full + 8 * of_round, kQueryBytes);
+      const int at = of_round * kQueryPlaces + queries.stage;
+      wait(base + Tiles::Q_empty + 8 * at, queries.parity ^ 1);
+      expect(base + Tiles::Q_full + 8 * at, kQueryBytes);
 #pragma unroll
       for (int p = 0; p < kPanels; ++p) {
-        copy_box(base + Tiles::Q + of_round * kQueryBytes + p * 64 * kRowBytes, &Q, p * kPanelColumns, 64 * order.row_tile(tile),
-                 order.head(tile), tile.batch, base + Tiles::Q_full + 8 * of_round);
+        copy_box(base + Tiles::Q + at * kQueryBytes + p * 64 * kRowBytes, &Q, p * kPanelColumns, 64 * order.row_tile(tile),
+                 order.head(tile), tile.batch, base + Tiles::Q_full + 8 * at);
       }
       // Values are needed later than queries.
       if (!has_keys) {
@@ -423,7 +425,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       order.advance(tile, 1);
       if (++of_round == kConsumers) {
         of_round = 0;
-        queries_parity ^= 1;
+        queries.advance();
       }
     }
     return;
@@ -474,7 +476,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   };
 
-  unsigned queries_parity = 0;
+  Place<kQueryPlaces> queries;
+  const auto place_at = [&](int stage) { return warpgroup * kQueryPlaces + stage; };
   int first_row;  // of the tile
   // Of this thread, and + 8.
   const auto row = [&]() { return first_row + 16 * warp + lane / 4; };
@@ -483,7 +486,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     constexpr int kColumns = 2 * kLength<decltype(scores)>;
     hands_off(scores);
     begin();
-    const unsigned from = operands + units(Tiles::Q) + warpgroup * units(kQueryBytes);
+    const unsigned from = operands + units(Tiles::Q) + place_at(queries.stage) * units(kQueryBytes);
     const unsigned first = operands + units(Tiles::K) + keys.stage * units(2 * kKeyBytes);
 #pragma unroll
     for (int d = 0; d < kHeadDim / 16; ++d) {
@@ -494,7 +497,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     commit();
     wait_for_products();
     hands_off(scores);
-    if (lane == 0) arrive(base + Tiles::Q_empty + 8 * warpgroup);
+    if (lane == 0) arrive(base + Tiles::Q_empty + 8 * place_at(queries.stage));
+    queries.advance();
   };
   // From this column on.
   const auto hide_keys = [&](auto& scores, int first_column) {
@@ -619,8 +623,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (int left = tiles - warpgroup; left > 0; left -= kConsumers) {
     go_to_head(tile.heads_before);
     first_row = 64 * order.row_tile(tile);
-    wait(base + Tiles::Q_full + 8 * warpgroup, queries_parity);
-    queries_parity ^= 1;
+    wait(base + Tiles::Q_full + 8 * place_at(queries.stage), queries.parity);
     QueryTile next = tile;
     order.advance(next, kConsumers);
     const bool is_last_of_head = next.heads_before > tile.heads_before;
