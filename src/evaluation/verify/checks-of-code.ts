@@ -6,12 +6,12 @@ import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
-import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
+import { SOME_COST, shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, hasOneSize, takesShape } from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { canJudgeSums, summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
-import { showsEnds } from '../oracle/secret/variants/index.ts';
+import { isForLongestVectors, showsEnds } from '../oracle/secret/variants/index.ts';
 import { type Cost, costsLittle, elementsOf, isWithin } from '../oracle/shapes/cost.ts';
 import { hasSeveralTiles, openNames } from '../oracle/shapes/drawing.ts';
 import { hasUsualSums, isJudgedLongRow } from '../oracle/shapes/large.ts';
@@ -28,6 +28,7 @@ import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
 import { shapesAroundProducts } from './shapes-around-products.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
+import { shapesAtLimits, shapesOfMultiples } from './shapes-of-numbers.ts';
 import { raggedShapesForSteps, shapesAtTurns, shapesForSteps } from './step-shapes.ts';
 import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 import { type ShapeOfTiles, shapesOfTileCounts } from './tile-counts.ts';
@@ -380,8 +381,51 @@ export function choiceChecks(request: VerifyRequest, choice: ChecksRequest, ran:
   return found.slice(0, FOR_CHOICES.most).map((shape) => ({ ...extremeCheck(shape), isLarge: true }));
 }
 
+/** Shapes of multiples of the code's numbers. */
+const MOST_OF_MULTIPLES = 24;
+
+/** Of a thorough verification: checks of shapes in which a size is a whole multiple of a number of the code, of which nothing is left over. */
+function multipleChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { device, module, problem, dimensions: timed, seed, thorough = false } = request;
+  if (!thorough || isLong(request)) return [];
+  const { isFit, isCheap } = shapesForConditions(choice, []);
+  const aim = {
+    problem: problem.file,
+    timed,
+    seed,
+    takes: takesShape({ ...choice, fits: undefined }),
+    most: SOME_COST,
+  };
+  const shapes = shapesOfMultiples(aim, device.constants?.(module).sizes ?? []);
+  const found = firstFitting(shapes, (shape) => isCheap(shape) && isFit(shape), MOST_OF_MULTIPLES);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map((shape) => onceAt(shape, DECLARED));
+}
+
+/** A shape at a limit runs with every generator set where it has no more elements. */
+const ELEMENTS_WITH_ALL_SETS = 2 ** 22;
+
+/** Of a thorough verification: checks of shapes with the largest size that the candidate's limits allow, also with values that are counted most often. Only for candidates that have such limits. */
+function limitChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { candidate, dimensions: timed, seed, thorough = false } = request;
+  const problem = request.problem.file;
+  if (!thorough || isLong(request) || !candidate.kernel.file.limits?.length) return [];
+  const { flop, elements } = extremeCost(problem, true, 'thorough');
+  const most = { flop, elements: hasOneSize(problem) ? AT_TURNS.elementsOfOneSize : elements };
+  const { isFit } = shapesForConditions(choice, []);
+  const found = shapesAtLimits({ problem, timed, seed, most, takes: takesShape(choice) }).filter(isFit);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  const further = [...furtherGeneratorSets(problem, seed), ...variantSetsOf(problem).filter(isForLongestVectors)];
+  return found.flatMap((shape) =>
+    [DECLARED, ...(elementsOf(problem, shape) <= ELEMENTS_WITH_ALL_SETS ? further : [])].map((generatorSet) => ({
+      ...extremeCheck(shape),
+      generatorSet,
+    })),
+  );
+}
+
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
 export const CHECKS_OF_CODE = [
   ...[aimedChecks, irregularChecks, edgeChecks, turnChecks, manyPartsChecks, tileCountChecks],
-  ...[thresholdChecks, jointChecks, seldomChecks, constantChecks],
+  ...[thresholdChecks, jointChecks, seldomChecks, multipleChecks, limitChecks, constantChecks],
 ] as const;

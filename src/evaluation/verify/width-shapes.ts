@@ -9,9 +9,10 @@ import type { WidthLog } from '../../core/widths.ts';
 import { below, byLot, createStream, inOrder } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Check, DECLARED, describeCheck, extremeCheck } from '../oracle/check.ts';
-import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
-import { type ChecksRequest, extremeCost, isQuickToRun, takesShape } from '../oracle/checks/request.ts';
+import { shapesOf } from '../oracle/checks/listed.ts';
+import { type ChecksRequest, extremeCost, isQuickToRun, takesShape, threadsOf } from '../oracle/checks/request.ts';
 import { secretSetsInTurn } from '../oracle/checks/sets.ts';
+import { canJudgeSums } from '../oracle/judgeable-sums.ts';
 import { isPlacement } from '../oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { isOfMoments } from '../oracle/secret/variants/index.ts';
@@ -27,8 +28,8 @@ import type { VerifyRequest } from './verify-request.ts';
 /** Shapes at which magnitudes are looked at: of each dimension some in which it is as large as is cheap, and others by lot. */
 const LOOKED_AT = { most: 48, long: 8, longest: 2 ** 14, least: 64, cost: { flop: 6e6, elements: 1.6e5 } } as const;
 
-/** How many shapes are run, how many tried, and how many elements all of them have together. */
-const MOST = { shapes: 8, tried: 16, elements: 2 ** 24 } as const;
+/** How many shapes are run, how many tried, and how many elements and threads all of them have together. */
+const MOST = { shapes: 8, tried: 16, elements: 2 ** 24, threads: 2 ** 24 } as const;
 
 /** By how much the first shape that reaches an end goes beyond it, and the second where shapes have few elements. */
 const BEYOND = { first: 1.04, second: 1.6, few: 2 ** 20 } as const;
@@ -147,10 +148,12 @@ export class WidthSearch {
     const found: Dimensions[] = [];
     const reached = new Map(open.map((threshold) => [threshold, 0]));
     let left: Readonly<Record<keyof typeof MOST, number>> = MOST;
+    const costOf = (shape: Dimensions): number => elementsOf(this.#request.problem.file, shape);
+    const threadsAt = (shape: Dimensions): number => threadsOf(this.#choice.launches?.(shape) ?? []);
     const isOpen = (threshold: Threshold, most: number): boolean => reached.get(threshold)! < most;
     const affordable = (threshold: Threshold, growth: Growth, beyond: number): Dimensions | undefined => {
       const fits = (shape: Dimensions): boolean =>
-        elementsOf(this.#request.problem.file, shape) <= left.elements && this.#isFit(shape);
+        costOf(shape) <= left.elements && threadsAt(shape) <= left.threads && this.#isFit(shape);
       for (const beside of BESIDE) {
         const shapes = shapesReaching(this.#known(), growth, threshold.end * beyond, beside);
         const cheap = shapes.slice(0, MOST_PLANNED).filter((shape) => this.#isAffordable(shape));
@@ -159,7 +162,6 @@ export class WidthSearch {
       }
       return undefined;
     };
-    const costOf = (shape: Dimensions): number => elementsOf(this.#request.problem.file, shape);
     const known = new Map<string, Dimensions | undefined>();
     const planned = (threshold: Threshold, growth: Growth, beyond: number): Dimensions | undefined => {
       const key = JSON.stringify([growth.product, growth.flags, (threshold.end / growth.ratio).toPrecision(2), beyond]);
@@ -169,7 +171,12 @@ export class WidthSearch {
     await this.#runCopies(new Set(open.map(({ site }) => site)), async (run) => {
       /** Whether the threshold was reached there. */
       const attempt = async (threshold: Threshold, shape: Dimensions): Promise<boolean> => {
-        left = { ...left, tried: left.tried - 1, elements: left.elements - costOf(shape) };
+        left = {
+          ...left,
+          tried: left.tried - 1,
+          elements: left.elements - costOf(shape),
+          threads: left.threads - threadsAt(shape),
+        };
         const magnitudes = await run(shape);
         const there = open.filter(({ site, end }) => (magnitudes[site] ?? 0) >= end);
         if (there.some((one) => isOpen(one, 2)) && !found.some((other) => isSame(other, shape))) {
@@ -219,9 +226,13 @@ export class WidthSearch {
 
   #isFit(shape: Dimensions): boolean {
     const { file } = this.#request.problem;
-    const takesWhole = takesShape(this.#choice);
-    if (isJudgedLongRow(file, shape)) return takesWhole(shape) && isQuickToRun(this.#choice, shape, 'ample');
-    return shapesForConditions(this.#choice, []).isFit(shape);
+    const takes = takesShape(this.#choice);
+    if (!takes(shape) || !isQuickToRun(this.#choice, shape, 'wide')) return false;
+    if (isJudgedLongRow(file, shape)) return true;
+    return canJudgeSums(file, shape, [
+      this.#choice.dimensions,
+      ...shapesOf(file).filter(takesShape({ ...this.#choice, fits: undefined })),
+    ]);
   }
 
   /** Runs copies of the module and keeps the magnitudes that they find. */

@@ -47,7 +47,7 @@ const SPECIAL_SETS = 2;
 const WHOLE_UNTIMED = 3;
 
 /** Of a shape of a thorough verification in which conditions come together: some ten milliseconds. */
-const SOME_COST: Cost = { flop: 5e7, elements: 2 ** 20 };
+export const SOME_COST: Cost = { flop: 5e7, elements: 2 ** 20 };
 
 /** A shape drawn for a condition with so few elements, of which one draw shows little, runs with every generator set of the problem. */
 const FEW_ELEMENTS = { usual: 1000, thorough: 8192 } as const;

@@ -72,6 +72,8 @@ export const MOST_EMULATED_THREADS = {
   usual: { beyond16Bits: 2 ** 21, otherwise: 2 ** 17 },
   // Of one size, and where the kernel's own conditions ask for it: a warp for each of 65,536 rows, two threads for each of 2²⁰ elements.
   ample: { beyond16Bits: 2 ** 21 + 2 ** 18, otherwise: 2 ** 19 },
+  // Where whole numbers of few bits end: a CTA of 256 threads for each four of 65,536 rows.
+  wide: { beyond16Bits: 2 ** 23, otherwise: 2 ** 19 },
   endedGrid: 2 ** 25,
   // Of a thorough verification, once.
   large: 2 ** 25,
@@ -79,14 +81,16 @@ export const MOST_EMULATED_THREADS = {
   longest: 2 ** 27.1,
 } as const;
 
-const mostEmulatedThreads = (shape: Dimensions, extent: 'usual' | 'ample'): number =>
+type Extent = 'usual' | 'ample' | 'wide';
+
+const mostEmulatedThreads = (shape: Dimensions, extent: Extent): number =>
   MOST_EMULATED_THREADS[extent][Object.values(shape).some((size) => size >= 2 ** 16) ? 'beyond16Bits' : 'otherwise'];
 
 /** Whether a CPU runs the launches in little time; always on a GPU. */
 export function isQuickToRun(
   { isEmulated, launches = () => [] }: ChecksRequest,
   shape: Dimensions,
-  extent: 'usual' | 'ample' = 'usual',
+  extent: Extent = 'usual',
 ): boolean {
   if (!isEmulated) return true;
   const all = launches(shape);

@@ -442,6 +442,19 @@ describe('inputs in variants', () => {
     expect(rows.some((row) => row.some(isMasked) && !row.every(isMasked))).toBe(true);
   });
 
+  it('hold minus infinity in runs of level and of sorted rows, of which the first value stays', () => {
+    const masked = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'ulp', maximumUlps: 8 });
+    const values = drawn(masked, 'X', of(masked, 'secret:masks')[3]!);
+    const rows = Array.from({ length: 9 }, (_, row) => values.slice(row * 16, row * 16 + 16));
+    for (const [i, row] of rows.entries()) {
+      const left = row.filter((value) => value !== Number.NEGATIVE_INFINITY);
+      expect(row[0]).toBe(left[0]);
+      expect(left.length).toBeLessThan(16);
+      const inOrder = left.toSorted((a, b) => (i % 3 === 1 ? b - a : a - b));
+      expect(left).toEqual(i % 3 === 0 ? left.map(() => left[0]) : inOrder);
+    }
+  });
+
   it('mask by the lowest number there is, where nothing is computed with it', () => {
     const copy = problemOf({ X: input(['R', 'N'], { domain: ['-infinity'] }) }, { kind: 'exact' });
     expect(Math.min(...drawn(copy, 'X', of(copy, 'secret:masks')[0]!))).toBe(-(2 ** 128) * (1 - 2 ** -24));

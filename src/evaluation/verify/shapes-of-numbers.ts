@@ -1,0 +1,91 @@
+import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { byLot, createStream } from '../../stats/random.ts';
+import { shapesBeside } from '../oracle/shapes/around.ts';
+import { type Cost, isWithin } from '../oracle/shapes/cost.ts';
+import { ALIGNMENTS, drawingOf, openDimensions } from '../oracle/shapes/drawing.ts';
+
+/** What both kinds of shapes here are sought from. */
+interface Aim {
+  readonly problem: ProblemFile;
+  /** The main workload's. */
+  readonly timed: Dimensions;
+  readonly seed: number;
+  /** Whether the kernel takes a shape, whatever it costs. */
+  readonly takes: (dimensions: Dimensions) => boolean;
+  /** What a shape may cost. */
+  readonly most: Cost;
+}
+
+/** Blocks of most kernels are whole multiples of it. */
+const BLOCK = 8;
+
+/** Powers of two up to here are met by shapes of every kernel. */
+const MOST_POWER = 2 ** 14;
+
+/** A size is so many times a number, at most. */
+const MOST_TIMES = 2;
+
+/**
+ * Shapes in which a size is one of the code's numbers, or twice that: what is left over is then nothing, though no condition says so, as in `K % 960` terms of a last block.
+ * In the order in which they are to be tried: numbers that may be a block's come first.
+ *
+ * @param numbers whole numbers of the kernel's code.
+ */
+export function shapesOfMultiples(aim: Aim, numbers: readonly number[]): Dimensions[] {
+  const { problem, seed, most } = aim;
+  const drawing = drawingOf(aim, 'shapes of multiples');
+  const times = createStream(seed, 'times a number of the code');
+  const wanted = numbers.filter((number) => number >= BLOCK && (!isPower(number) || number > MOST_POWER));
+  const inLot = byLot(wanted, seed, 'numbers of the code').toSorted((a, b) => Number(isBlock(b)) - Number(isBlock(a)));
+  return inLot.flatMap((number, i) => {
+    const size = number * (1 + (times.bits(i) % MOST_TIMES));
+    return openDimensions(problem).flatMap(([name, { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }]) =>
+      size < minimum || size > maximum ? [] : shapesBeside(drawing, { name, size, most }).slice(-1),
+    );
+  });
+}
+
+const isBlock = (number: number): boolean => number % BLOCK === 0;
+const isPower = (number: number): boolean => Number.isInteger(Math.log2(number));
+
+/** Sizes of the dimensions beside one that is as large as the kernel takes it. */
+const BESIDE_LIMIT = [33, 5, 1] as const;
+
+/** Shapes with the largest size that the kernel's limits allow, one for each dimension that has such a limit within what a shape may cost: what is counted in few bits ends there. */
+export function shapesAtLimits({ problem, timed, takes, most }: Aim): Dimensions[] {
+  const open = openDimensions(problem);
+  const listed = Object.fromEntries(Object.entries(timed).filter(([name]) => !open.some(([other]) => other === name)));
+  return open.flatMap(([name, { maximum = Number.MAX_SAFE_INTEGER }]) => {
+    for (const beside of BESIDE_LIMIT) {
+      const others = Object.fromEntries(
+        open.map(([other, { minimum = 1, maximum: bound = beside }]) => [
+          other,
+          Math.max(minimum, Math.min(beside, bound)),
+        ]),
+      );
+      const of = (size: number): Dimensions => ({ ...listed, ...others, [name]: size });
+      for (const alignment of ALIGNMENTS) {
+        const isTaken = (count: number): boolean => count * alignment <= maximum && takes(of(count * alignment));
+        const isCheap = (count: number): boolean => isWithin(most, problem, of(count * alignment));
+        const last = lastOf((count) => isTaken(count) && isCheap(count));
+        if (last === 0) continue;
+        // What ends it is the cost, or the problem itself.
+        if (!isCheap(last + 1) || (last + 1) * alignment > maximum) break;
+        return [of(last * alignment)];
+      }
+    }
+    return [];
+  });
+}
+
+/** The last count from 1 on for which it holds, where it holds for none after; 0 where it does not hold for 1. */
+function lastOf(holds: (count: number) => boolean): number {
+  let [last, ended] = [0, 1];
+  while (holds(ended)) [last, ended] = [ended, 2 * ended];
+  while (ended - last > 1) {
+    const middle = Math.floor((last + ended) / 2);
+    if (holds(middle)) last = middle;
+    else ended = middle;
+  }
+  return last;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
+import { shapesAtLimits, shapesOfMultiples } from '../../../src/evaluation/verify/shapes-of-numbers.ts';
+
+const buffer = (shape: string[]) => ({ dtype: 'f32', shape, layout: 'row-major', access: 'in' });
+
+const PRODUCT = {
+  dimensions: { M: { minimum: 1 }, K: { minimum: 1 }, causal: { values: [0, 1] } },
+  inputs: { A: buffer(['M', 'K']) },
+  outputs: { C: { ...buffer(['M']), access: 'out' } },
+  flop: '2 * M * K',
+  independentDimensions: ['M'],
+} as unknown as ProblemFile;
+
+const timed = { M: 1024, K: 512, causal: 0 };
+const most = { flop: 1e8, elements: 2 ** 22 };
+const aim = { problem: PRODUCT, timed, seed: 3, most, takes: () => true };
+
+describe('shapes of multiples', () => {
+  it('have each size at a number of the code, or at twice that', () => {
+    const shapes = shapesOfMultiples(aim, [960]);
+    for (const name of ['M', 'K']) {
+      const sizes = shapes.map((shape) => shape[name]!).filter((size) => size % 960 === 0);
+      expect(sizes.length).toBeGreaterThan(0);
+      expect(sizes.every((size) => size <= 2 * 960)).toBe(true);
+    }
+  });
+
+  it('leave out small powers of two, and begin with what may be a block', () => {
+    expect(shapesOfMultiples(aim, [1, 3, 64, 4096])).toEqual([]);
+    const [first] = shapesOfMultiples(aim, [961, 963, 965, 40, 967]);
+    expect(Object.values(first!).some((size) => size > 0 && size % 40 === 0)).toBe(true);
+  });
+
+  it('cost no more than they may, and are taken by the kernel', () => {
+    expect(shapesOfMultiples({ ...aim, most: { flop: 1e8, elements: 500 } }, [960])).toEqual([]);
+    const even = shapesOfMultiples({ ...aim, takes: ({ M }: Dimensions) => M! % 2 === 0 }, [25, 40]);
+    expect(even.every(({ M }) => M! % 2 === 0)).toBe(true);
+  });
+});
+
+describe('shapes at limits', () => {
+  const within = (limit: (shape: Dimensions) => boolean) => shapesAtLimits({ ...aim, takes: limit });
+
+  it('have the largest size that is taken', () => {
+    expect(within(({ K }) => K! <= 58 * 1000)).toMatchObject([{ K: 58_000, causal: 0 }]);
+    expect(within(({ M, K }) => K! <= 4096 && M! <= 2048)).toMatchObject([{ M: 2048 }, { K: 4096 }]);
+  });
+
+  it('are aligned where the kernel takes no others', () => {
+    expect(within(({ K }) => K! % 8 === 0 && K! <= 1003)).toMatchObject([{ K: 1000 }]);
+  });
+
+  it('are none where nothing ends but what a shape may cost', () => {
+    expect(within(() => true)).toEqual([]);
+    expect(within(({ K }) => K! <= 2 ** 30)).toEqual([]);
+  });
+});
