@@ -23,6 +23,7 @@ const RUNGS = [
   '23_split_keys',
   '24_resident_keys',
   '25_even_shares',
+  '27_seen_keys',
 ];
 
 /** Shared memory of a CTA, SMs. Source: the H200's data sheet in hardware/specs. */
@@ -54,6 +55,7 @@ const COMPILED_SETTINGS: Readonly<Record<string, readonly ParameterValues[]>> = 
     { CONSUMERS: 3, BLOCK_N: 128, KEY_PLACES: 1 },
     { BLOCK_N: 256, CONSUMERS: 2, KEY_PLACES: 1 },
   ],
+  '27_seen_keys': [{}, { CONSUMERS: 2, BLOCK_N: 256, KEY_PLACES: 1 }, { CONSUMERS: 2, BLOCK_N: 192, QUERY_PLACES: 2 }],
   '25_even_shares': [
     {},
     { CONSUMERS: 3 },
@@ -80,6 +82,7 @@ const JUDGED = [
   '25_even_shares beside each other',
   '25_even_shares at D = 256',
   '26_one_stream beside each other',
+  '27_seen_keys from head to head',
   '16_decode_stream',
   '09_lean on another device',
 ];
@@ -606,6 +609,15 @@ describe('on a virtual H200', () => {
       parameters: { ROWS: 16, WARPGROUPS: 2, STAGES: 6 },
       ctaCount: 20,
       why: 'two units, of 32 and 3 rows, for each of two heads of K and V, five tiles of keys',
+    },
+    {
+      member: '27_seen_keys from head to head',
+      what: 'where tiles see one, two or three parts of the keys, and a CTA goes on to other heads',
+      limits: ['S <= 190', 'Skv <= 180', 'B * H <= 160', 'D <= 64'],
+      workload: 'B=1,H=80,Hkv=80,S=190,Skv=180,D=32',
+      parameters: { CONSUMERS: 2, BLOCK_N: 192, KEY_PLACES: 1 },
+      ctaCount: 132,
+      why: '240 query tiles, one or two for each CTA; three of a head',
     },
   ];
   for (const { member, what, limits, workload, parameters, ctaCount, why } of SHARING)

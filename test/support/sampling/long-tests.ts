@@ -75,6 +75,7 @@ export const nvccBuild = sampledOne(
       '24_resident_keys half',
       '25_even_shares half',
       '26_one_stream',
+      '27_seen_keys half',
     ],
   ],
   {
