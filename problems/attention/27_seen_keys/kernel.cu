@@ -44,6 +44,7 @@ constexpr int kRowBytes = 128;
 constexpr int kSwizzleBytes = 1024;  // the pattern repeats every 8 rows
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr float kLog2E = 1.4426950408889634f;
+constexpr float kLeastSum = 1.0e-30f;  // a row that sees keys has 1 at least, and one that sees none has outputs of 0
 constexpr float kLowest = -3.0e38f;  // the maximum of a row that has seen no key: finite, so its weights are 0, not NaN
 
 // ---- mbarriers and TMA; everything in shared memory goes by its address there ----
@@ -227,6 +228,13 @@ __device__ float exp2_approximately(float x) {
   return result;
 }
 
+// Within 2^-22 of it for sums from 1 on.
+__device__ float log2_approximately(float x) {
+  float result;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 __device__ unsigned pack(float low, float high) {
   unsigned pair;
   if constexpr (kIsHalf) {
@@ -387,8 +395,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     Place<kQueryPlaces> queries;
     int of_round = 0;                      // the warpgroup whose tile it is
     int heads_copied = tile.heads_before;  // of K and V
+    int left = tiles;
 #pragma unroll 1
-    for (int left = tiles; left > 0; --left) {
+    do {
       const bool has_keys = tile.heads_before < heads_copied;
       const auto copy_all = [&](const TensorMap* map, unsigned barriers, unsigned to) {
 #pragma unroll 1
@@ -427,7 +436,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         of_round = 0;
         queries.advance();
       }
-    }
+    } while (--left > 0);
     return;
   }
 
@@ -453,10 +462,10 @@ __global__ void __launch_bounds__(kThreads, 1)
   };
   // A place is given back when all parts have come, also those that no row of this warpgroup's tiles saw.
   bool has_keys = true;
-  const auto release_keys = [&]() {
+  const auto release_keys = [&](bool has_seen_all) {
     if (!has_keys) return;
     has_keys = false;
-    wait_for_parts(base + Tiles::K_full, keys_seen_to_come, parts);
+    if (!has_seen_all) wait_for_parts(base + Tiles::K_full, keys_seen_to_come, parts);
     if (lane == 0) arrive(base + Tiles::K_empty + 8 * keys.stage);
   };
   const auto release_values = [&]() {
@@ -467,7 +476,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const auto go_to_head = [&](int head) {
 #pragma unroll 1
     while (heads_before < head) {
-      release_keys();
+      release_keys(false);
       release_values();
       keys.advance();
       ++heads_before;
@@ -562,7 +571,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     const unsigned row_of_lane = to + (16 * warp + lane % 16) * kRowBytes;
     float inverse_sum[2];
 #pragma unroll
-    for (int r = 0; r < 2; ++r) inverse_sum[r] = sum[r] == 0.0f ? 0.0f : 1.0f / sum[r];
+    for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / fmaxf(sum[r], kLeastSum);
     if (is_elected) wait_for_stores();  // the results before these have left
     asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
 #pragma unroll
@@ -591,7 +600,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     float* of_head = LSE + static_cast<size_t>(tile.batch * H + order.head(tile)) * S;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      if (row() + 8 * r < S) of_head[row() + 8 * r] = (maximum[r] * scale + log2f(sum[r])) / kLog2E;
+      if (row() + 8 * r < S) of_head[row() + 8 * r] = (maximum[r] * scale + log2_approximately(sum[r])) / kLog2E;
     }
   };
 
@@ -605,7 +614,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     wait_for_parts(base + Tiles::K_full, keys_seen_to_come, kSeen);
     multiply_scores(scores);
     // The next head's keys come while this one's values are still wanted.
-    if (is_last_of_head) release_keys();
+    if (is_last_of_head) release_keys(kSeen == kParts);
     hide_unseen_keys(scores);
     find_maximum(scores, maximum);
     exponentials(scores, maximum, weights, sum);
@@ -641,7 +650,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   if (is_elected) wait_for_stores();
   go_to_head(last_head);  // others wait for places that this warpgroup has
-  release_keys();         // the CTA ends when nothing is on its way to it any more
+  release_keys(false);    // the CTA ends when nothing is on its way to it any more
   release_values();
 }
 
