@@ -4,6 +4,7 @@ import { placedSteps } from '../../core/plan/declared-steps.ts';
 import { completeDimensions } from '../../core/plan/dimensions.ts';
 import { planScope, type Scope } from '../../core/plan/scope.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
+import { distinctValues } from '../../core/values.ts';
 import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { SOME_COST, shapesForConditions } from '../oracle/checks/for-conditions.ts';
@@ -128,12 +129,24 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   const scope = scopeAt(request, dimensions);
   const open = openNames(problem);
   const { file: kernel } = candidate.kernel;
-  const sizes = [...new Set([...irregularSizes(kernel, scope, open), ...numbersOfExpressions(kernel)])];
+  const irregular = irregularSizes(kernel, scope, open);
+  const sizes = [...new Set([...irregular.map(({ size }) => size), ...numbersOfExpressions(kernel)])];
   const rare = rareShapes(kernel, scope, open).map((shape) => ({ ...dimensions, ...shape }));
   if (sizes.length === 0 && rare.length === 0) return [];
   const { poolAround, isFit } = shapesForConditions(choice, []);
   const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
-  const found = [...firstFitting(rare, isFit, MOST_IRREGULAR), ...firstFitting(beside, isFit, MOST_IRREGULAR)];
+  const ofEach = irregular.flatMap(({ name, size }) =>
+    firstFitting(
+      beside.filter((shape) => shape[name] === size),
+      isFit,
+      1,
+    ),
+  );
+  const found = distinctValues([
+    ...firstFitting(rare, isFit, MOST_IRREGULAR),
+    ...(thorough ? ofEach : []),
+    ...firstFitting(beside, isFit, MOST_IRREGULAR),
+  ]);
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   // What is left out at such a size is often a few elements of a row, which weigh little among those of the declared inputs.
   const inRows = thorough && secretSetsOf(problem).includes('secret:rows') ? ['secret:rows'] : [];

@@ -18,6 +18,12 @@ const MOST_FALLS = 2;
 /** A second size beyond the end of a grid: larger by this share, so that more is left over. */
 const FURTHER = 1 / 16;
 
+/** A size of one dimension. */
+export interface IrregularSize {
+  readonly name: string;
+  readonly size: number;
+}
+
 /**
  * Sizes at which a kernel is not launched as at the sizes beside them, by the expressions of kernel.json. First, the sizes from which a grid stops
  * growing, as with `min(ceilDiv(M, 32), 65535)`: there the code has to do the rest. Second, sizes at which an expression is smaller than at the
@@ -27,8 +33,12 @@ const FURTHER = 1 / 16;
  * @param scope names and values of the timed launch.
  * @param sizes names of dimensions that may have any size.
  */
-export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, sizes: readonly string[]): number[] {
-  const found = expressionsIn(kernel).flatMap((expression) =>
+export function irregularSizes(
+  kernel: Pick<KernelFile, 'steps'>,
+  scope: Scope,
+  sizes: readonly string[],
+): IrregularSize[] {
+  return expressionsIn(kernel).flatMap((expression) =>
     namesInExpression(expression)
       .filter((name) => sizes.includes(name))
       .flatMap((name) => {
@@ -36,10 +46,10 @@ export function irregularSizes(kernel: Pick<KernelFile, 'steps'>, scope: Scope, 
         // Every candidate comes here: the sizes are gone through only where an expression can fall at all.
         const ends = endsOf(at);
         const strays = ends.length > 0 ? [] : straysOf(at);
-        return [...ends, ...strays, ...(mayFall(parseExpression(expression)) ? unusualStepsOf(at) : [])];
+        const unusual = mayFall(parseExpression(expression)) ? unusualStepsOf(at) : [];
+        return [...ends, ...strays, ...unusual].map((size) => ({ name, size }));
       }),
   );
-  return [...new Set(found)];
 }
 
 /** The size of all other dimensions, while an expression is looked at along one. */
@@ -170,13 +180,26 @@ export function leastWhere(holds: (number: number) => boolean, below: number, kn
 const RISING_OPERATORS: ReadonlySet<string> = new Set(['+', '*', '/', '<<', '>>']);
 const RISING_FUNCTIONS: ReadonlySet<string> = new Set(['ceilDiv', 'ceil', 'floor', 'min', 'max']);
 
-/** Whether it has parts that may fall where a size rises; a quotient with the size below falls everywhere, and is no matter. */
+/**
+ * Whether it has parts that may fall where a size rises; a quotient with the size below falls everywhere, and is no matter, unless the size is above, too: as many slices of K as have
+ * `ceilDiv(K, floor(K / 512))` terms, rounded up, may be one less for a larger K.
+ */
 function mayFall(node: ExpressionNode): boolean {
   if (node.kind === 'unary' || node.kind === 'conditional') return true;
+  const [above, below] = quotientOf(node);
+  if (above && below && namesOf(below).some((name) => namesOf(above).includes(name))) return true;
   if (node.kind === 'binary' && !RISING_OPERATORS.has(node.operator)) return true;
   if (node.kind === 'call' && !RISING_FUNCTIONS.has(node.functionName)) return true;
   return childrenOf(node).some(mayFall);
 }
+
+function quotientOf(node: ExpressionNode): readonly ExpressionNode[] {
+  if (node.kind === 'binary' && node.operator === '/') return [node.left, node.right];
+  return node.kind === 'call' && node.functionName === 'ceilDiv' ? node.arguments : [];
+}
+
+const namesOf = (node: ExpressionNode): string[] =>
+  node.kind === 'name' ? [node.name] : childrenOf(node).flatMap(namesOf);
 
 /** Sizes at which an expression that rises falls, and those before it rises by more than it usually does; none where that is no rarity. */
 function unusualStepsOf(at: (size: number) => number): number[] {

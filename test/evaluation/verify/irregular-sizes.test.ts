@@ -6,7 +6,8 @@ const SCOPE = { N: 1000, M: 64, TILE: 32, 'device.smCount': 58 };
 
 const sizesOf = (...grid: string[]): number[] => {
   const step = { function: 'f', grid, block: [256], arguments: [] };
-  return irregularSizes({ steps: [step] } as unknown as Pick<KernelFile, 'steps'>, SCOPE, ['N', 'M']);
+  const found = irregularSizes({ steps: [step] } as unknown as Pick<KernelFile, 'steps'>, SCOPE, ['N', 'M']);
+  return found.map(({ size }) => size);
 };
 
 describe('sizes at which launches are irregular', () => {
@@ -20,11 +21,17 @@ describe('sizes at which launches are irregular', () => {
   it('come from launches within repeated steps, too', () => {
     const launch = { function: 'f', grid: ['min(N, 65535)'], block: [256], arguments: [] };
     const steps = [{ repeat: 3, steps: [launch] }] as unknown as KernelFile['steps'];
-    expect(irregularSizes({ steps }, SCOPE, ['N'])[0]).toBe(65_536);
+    expect(irregularSizes({ steps }, SCOPE, ['N'])[0]).toEqual({ name: 'N', size: 65_536 });
   });
 
   it('are those at which an expression falls, though it hardly ever does', () => {
     expect(sizesOf('ceilDiv(N, 1024) - (N % 9973 == 1234)')).toEqual([1234, 11_207]);
+  });
+
+  it('are those at which slices that are rounded up get fewer', () => {
+    const slices = 'min(11, max(1, floor(N / 512)))';
+    const sizes = sizesOf(`ceilDiv(N, 64 * ceilDiv(ceilDiv(N, ${slices}), 64))`);
+    expect(sizes).toEqual(expect.arrayContaining([5121, 5633]));
   });
 
   it('are those after which it grows by more than it usually does', () => {
