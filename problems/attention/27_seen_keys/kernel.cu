@@ -566,12 +566,9 @@ __global__ void __launch_bounds__(kThreads, 1)
     commit();
   };
   // Into their place, as the copy engine would have left them there; from there to O.
-  const auto store_output = [&](const float (&sum)[2]) {
+  const auto store_output = [&](const float (&inverse_sum)[2]) {
     const unsigned to = base + Tiles::O + warpgroup * kQueryBytes;
     const unsigned row_of_lane = to + (16 * warp + lane % 16) * kRowBytes;
-    float inverse_sum[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / fmaxf(sum[r], kLeastSum);
     if (is_elected) wait_for_stores();  // the results before these have left
     asm volatile("bar.sync %0, 128;" ::"r"(1 + warpgroup) : "memory");
 #pragma unroll
@@ -622,7 +619,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     issue_output(weights);
     wait_for_products();
     hands_off(output);
-    store_output(sum);
+    // Only rows of one part may see no key.
+    float inverse_sum[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) inverse_sum[r] = 1.0f / (kSeen > 1 ? sum[r] : fmaxf(sum[r], kLeastSum));
+    store_output(inverse_sum);
     store_sums(maximum, sum);
   };
 

@@ -112,7 +112,7 @@ describe('inputs in variants', () => {
     const inputs = { A: input(['R', 'N']), B: input(['N', 'C']) };
     const outputs = { Y: { ...input(['R', 'C']), access: 'out' as const } };
     const product: ProblemFile = { ...problemOf(inputs, CONDITIONED), outputs };
-    const [, , third, fourth] = of(product, 'secret:lopsided') as [string, string, string, string];
+    const [, , third, fourth, fifth] = of(product, 'secret:lopsided') as [string, string, string, string, string];
     const exponents = (name: string, set: string): number[] =>
       drawn(product, name, set).map((value, i) => Math.log2(value / Math.sin(i + 1)));
     // 8 by 16, of which N is the second extent, then the first.
@@ -122,6 +122,9 @@ describe('inputs in variants', () => {
     expect(ofA).toEqual(ofA.toSorted((a, b) => a - b));
     expect(exponents('A', fourth).slice(0, 16)).toEqual(ofA.map((exponent) => 0 - exponent));
     expect([...new Set(ofB)]).toEqual([0, -40]);
+    // Half before the place, half behind.
+    expect(exponents('A', fifth).slice(0, 16)).toEqual(ofA.map((exponent) => exponent - 20));
+    expect([...new Set(exponents('B', fifth))]).toEqual([20, -20]);
     expect(of(problemOf({ A: input(['R', 'N']), B: input(['R', 'N']) }, CONDITIONED), 'secret:lopsided')).toHaveLength(
       2,
     );
@@ -228,20 +231,25 @@ describe('inputs in variants', () => {
     const [rising, gentle, ...others] = of(product, 'secret:trends').slice(12) as [string, string];
     expect(others).toEqual([]);
     const columns = 64;
-    const make = (name: string, rows: number, set = rising): Float64Array[] => {
+    const make = (name: string, rows: number, set = rising, seed = 1): Float64Array[] => {
       const shape = [rows, columns];
       const buffer = { name, dtype: 'f32', shape, generator: { kind: 'normal' } } as never;
-      const streams = { stream: createStream(1, name), shared: createStream(1, 'shared') };
+      const streams = { stream: createStream(seed, name), shared: createStream(seed, 'shared') };
       const values = new Float64Array(rows * columns).fill(1);
       disguise(values, secretSetOf(set)!, { problem: product, buffer, ...streams });
       return Array.from({ length: rows }, (_, row) => values.subarray(row * columns, (row + 1) * columns));
     };
-    // Gently: by some more powers of two than half precision has, and by few in a tile of 64 rows.
-    const [long, [query]] = [make('A', 1024, gentle), make('B', 1, gentle) as [Float64Array]];
-    const maxima = Array.from({ length: 16 }, (_, tile) => largest(query, long.slice(64 * tile, 64 * tile + 64)));
-    const steps = maxima.slice(1).map((one, i) => (one - maxima[i]!) / Math.sqrt(columns) / Math.LN2);
-    expect(Math.max(...steps)).toBeLessThan(4);
-    expect(steps.reduce((sum, step) => sum + step, 0)).toBeGreaterThan(15.5);
+    // Gently: by some more powers of two than half precision has, or fp32, and by few in a tile of 64 rows.
+    const rises = Array.from({ length: 8 }, (_, seed) => {
+      const [long, [query]] = [make('A', 4096, gentle, seed), make('B', 1, gentle, seed) as [Float64Array]];
+      const maxima = Array.from({ length: 64 }, (_, tile) => largest(query, long.slice(64 * tile, 64 * tile + 64)));
+      const steps = maxima.slice(1).map((one, i) => (one - maxima[i]!) / Math.sqrt(columns) / Math.LN2);
+      expect(Math.max(...steps)).toBeLessThan(4);
+      return steps.reduce((sum, step) => sum + step, 0);
+    });
+    expect(Math.min(...rises)).toBeGreaterThan(15.5);
+    expect(Math.min(...rises)).toBeLessThan(45);
+    expect(Math.max(...rises)).toBeGreaterThan(120);
     const [keys, queries] = [make('A', 40), make('B', 400)];
     const octaves = queries.map(
       (query) => (largest(query, keys) - largest(query, keys.slice(0, 20))) / Math.sqrt(columns) / Math.LN2,

@@ -15,8 +15,11 @@ function factors(problem: ProblemFile, { isFree, unscaled }: Freedom): string[] 
   return names.length === 2 ? names : [];
 }
 
-/** All of both factors, or what lies behind a secret place of the axis along which their products are summed. Each factor is the larger one in turn. */
-const PARTS = ['all', 'all', 'behind', 'behind'] as const;
+/**
+ * All of both factors, or what lies behind a secret place of the axis along which their products are summed; or half of it before that place and half behind, so that the largest values of both factors
+ * are alike, as a kernel may ask that compares them. Each factor is the larger one in turn.
+ */
+const PARTS = ['all', 'all', 'behind', 'behind', 'across', 'across'] as const;
 
 /** The axes of both factors along which products are summed: they have one dimension there, and no result has it. */
 function summedAxes({ inputs, outputs }: ProblemFile, names: readonly string[]): number[] | undefined {
@@ -39,16 +42,18 @@ function makeLopsided(
   const which = names.indexOf(buffer.name);
   if (which < 0) return values;
   const exponent = Math.round(strength * (LOPSIDED[buffer.dtype] ?? 0));
-  const factor = 2 ** (index % 2 === which ? exponent : -exponent);
+  const signed = index % 2 === which ? exponent : -exponent;
   if (PARTS[index] === 'all') {
-    for (let i = 0; i < values.length; i++) values[i]! *= factor;
+    for (let i = 0; i < values.length; i++) values[i]! *= 2 ** signed;
     return values;
   }
+  const shift = PARTS[index] === 'across' ? Math.round(signed / 2) : 0;
+  const [before, behind] = [2 ** -shift, 2 ** (signed - shift)];
   const axis = summedAxes(problem, names)![which]!;
   const extent = buffer.shape[axis]!;
   const slice = buffer.shape.slice(axis + 1).reduce((product, size) => product * size, 1);
   const place = Math.floor(extent / 4) + (shared.bits(0) % Math.max(1, Math.ceil(extent / 2)));
-  for (let i = 0; i < values.length; i++) if (Math.floor(i / slice) % extent >= place) values[i]! *= factor;
+  for (let i = 0; i < values.length; i++) values[i]! *= Math.floor(i / slice) % extent >= place ? behind : before;
   return values;
 }
 

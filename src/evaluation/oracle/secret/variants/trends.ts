@@ -48,10 +48,13 @@ const NOISE = { alone: 0.02, ofProducts: 1.7, ofFewProducts: 1, few: 8192 } as c
 const OVERTAKING = { ofHalf: 16, most: 20, alike: { row: 2 ** -12, column: 2 ** -8 }, spread: 1 / 2 } as const;
 
 /**
- * Powers of two by which exponentials rise in all, beyond where half precision ends: in a tile of a long row by few, so that a kernel that compares a maximum with that of the tile before, and not with what its
+ * Powers of two by which exponentials rise in all, beyond where half precision ends, or half of the time beyond where fp32 does: in a tile of a long row by few, so that a kernel that compares a maximum with that of the tile before, and not with what its
  * weights are relative to, never rescales.
  */
-const GENTLE = { least: 18, spread: 22 } as const;
+const GENTLE = [
+  { least: 18, spread: 22 },
+  { least: 130, spread: 30 },
+] as const;
 
 const trending = (problem: ProblemFile, { isFree }: Pick<Freedom, 'isFree'>): string[] =>
   inputsThat(problem, (name) => {
@@ -85,7 +88,8 @@ function follow(
   const depth = profile === 'deep' ? factorOfDepth(contrasting, columns, freedom, shared.uniform(0)) * strength : 0;
   const ofProducts = rows > NOISE.few ? NOISE.ofProducts : NOISE.ofFewProducts;
   const noise = names.length > 1 ? ofProducts : NOISE.alone;
-  const octaves = GENTLE.least + GENTLE.spread * stream.uniform(values.length + 1);
+  const { least, spread } = GENTLE[shared.bits(1) % GENTLE.length]!;
+  const octaves = least + spread * stream.uniform(values.length + 1);
   const rises = { steep: TREND.steep, gentle: octaves * Math.LN2 };
   for (let i = 0; i < values.length; i++) {
     const row = Math.floor(i / columns) % rows;
