@@ -9,7 +9,12 @@ export interface WorkerProcessOptions {
   readonly arguments?: readonly string[];
   /** Added to {@link minimalEnvironment}. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** An open file that the child has as {@link INHERITED_DESCRIPTOR}. */
+  readonly inherited?: number | undefined;
 }
+
+/** Behind stdin, stdout, stderr and the channel of messages. */
+export const INHERITED_DESCRIPTOR = 4;
 
 export interface WorkerRequestOptions {
   /** Wall-clock limit; when it passes, the child's whole group is killed. None when absent. */
@@ -79,7 +84,10 @@ export class WorkerProcess {
     const spawning = {
       env: { ...minimalEnvironment(), ...options.environment },
       // What a kernel prints goes to stdout: nothing of ours.
-      stdio: ['ignore' as const, 'ignore' as const, 'pipe' as const, 'ipc' as const],
+      stdio: [
+        ...(['ignore', 'ignore', 'pipe', 'ipc'] as const),
+        ...(options.inherited === undefined ? [] : [options.inherited]),
+      ],
       serialization: 'advanced' as const, // Structured clone: byte arrays travel as bytes.
     };
     this.#child = new LongLivedChild(process.execPath, args, spawning, (end) => this.#finish(end));

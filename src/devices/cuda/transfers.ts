@@ -1,10 +1,14 @@
 import type { DeviceBuffer } from '../../core/device-values.ts';
 import type { ReadRange } from '../../core/measuring-device.ts';
 import type { Handles } from './handles.ts';
+import type { Shared } from './worker/protocol.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 /** Most bytes of one message between the processes; message lengths are 32 bits wide. */
 const MESSAGE_BYTES = 256 * 2 ** 20;
+
+/** Fewer cost less in a message than two more calls of the system. */
+const LEAST_SHARED_BYTES = 64 * 2 ** 10;
 
 /** A part of a buffer that fits into one message. */
 interface Piece {
@@ -29,17 +33,30 @@ export class Transfers {
   async write(writes: readonly { buffer: DeviceBuffer; bytes: Uint8Array; offsetBytes?: number }[]): Promise<void> {
     const sizes = writes.map(({ bytes }) => bytes.length);
     for (const pieces of messages(sizes, this.#messageBytes)) {
-      await this.#client.housekeeping('write', {
-        writes: pieces.map((piece) => {
-          const { buffer, bytes, offsetBytes = 0 } = writes[piece.index]!;
-          return {
-            buffer: this.#handles.buffer(buffer),
-            bytes: bytes.subarray(piece.offsetBytes, piece.offsetBytes + piece.bytes),
-            offsetBytes: offsetBytes + piece.offsetBytes,
-          };
-        }),
+      const sent = pieces.map((piece) => {
+        const { buffer, bytes, offsetBytes = 0 } = writes[piece.index]!;
+        return {
+          buffer: this.#handles.buffer(buffer),
+          bytes: this.#shared(bytes.subarray(piece.offsetBytes, piece.offsetBytes + piece.bytes)),
+          offsetBytes: offsetBytes + piece.offsetBytes,
+        };
       });
+      try {
+        await this.#client.housekeeping('write', { writes: sent });
+      } finally {
+        for (const { bytes } of sent) if ('sharedAt' in bytes) this.#client.scratch!.release();
+      }
     }
+  }
+
+  /** Large contents go through what the processes share, where there is room. */
+  #shared(bytes: Uint8Array): Uint8Array | Shared {
+    const { scratch } = this.#client;
+    const sharedAt = bytes.length < LEAST_SHARED_BYTES ? undefined : scratch?.reserve(bytes.length);
+    if (sharedAt === undefined) return bytes;
+    if (scratch!.write(bytes, sharedAt)) return { sharedAt, length: bytes.length };
+    scratch!.release();
+    return bytes;
   }
 
   /**
@@ -49,14 +66,24 @@ export class Transfers {
   async read(ranges: readonly ReadRange[]): Promise<Uint8Array[]> {
     const sizes = ranges.map(({ buffer, bytes, offsetBytes = 0 }) => bytes ?? buffer.bytes - offsetBytes);
     const contents = sizes.map((bytes) => new Uint8Array(bytes));
+    const { scratch } = this.#client;
     for (const pieces of messages(sizes, this.#messageBytes)) {
-      const received = await this.#client.housekeeping('read', {
-        ranges: pieces.map(({ index, offsetBytes, bytes }) => {
-          const { buffer, offsetBytes: start = 0 } = ranges[index]!;
-          return { buffer: this.#handles.buffer(buffer), offsetBytes: start + offsetBytes, bytes };
-        }),
+      const asked = pieces.map(({ index, offsetBytes, bytes }) => {
+        const { buffer, offsetBytes: start = 0 } = ranges[index]!;
+        const sharedAt = bytes < LEAST_SHARED_BYTES ? undefined : scratch?.reserve(bytes);
+        return { buffer: this.#handles.buffer(buffer), offsetBytes: start + offsetBytes, bytes, sharedAt };
       });
-      for (const [i, { index, offsetBytes }] of pieces.entries()) contents[index]!.set(received[i]!, offsetBytes);
+      try {
+        const received = await this.#client.housekeeping('read', { ranges: asked });
+        for (const [i, { index, offsetBytes, bytes }] of pieces.entries()) {
+          const into = contents[index]!.subarray(offsetBytes, offsetBytes + bytes);
+          const given = received[i];
+          if (given) into.set(given);
+          else scratch!.read(into, asked[i]!.sharedAt!);
+        }
+      } finally {
+        for (const { sharedAt } of asked) if (sharedAt !== undefined) scratch!.release();
+      }
     }
     return contents;
   }

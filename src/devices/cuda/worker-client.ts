@@ -2,6 +2,7 @@ import { Tally } from '../../core/device-tally.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
 import { entryFile } from '../../process/entry-file.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
+import { SharedScratch } from '../../process/shared-scratch.ts';
 import {
   restoreError,
   startWorkerProcess,
@@ -48,6 +49,9 @@ export class WorkerClient {
   /** What went together in messages, by command. */
   readonly together = new Tally();
 
+  /** Shared with every worker, one after the other. */
+  readonly scratch = SharedScratch.open();
+
   constructor(ordinal: number) {
     this.#ordinal = ordinal;
   }
@@ -77,7 +81,10 @@ export class WorkerClient {
     this.#noticeEnd();
     if (this.#process === undefined) {
       this.#generation = { number: this.#generation.number + 1 };
-      this.#process = startWorkerProcess({ entry: ENTRY, environment: gpuEnvironment() });
+      this.#process = startWorkerProcess({
+        ...{ entry: ENTRY, environment: gpuEnvironment() },
+        inherited: this.scratch?.descriptor,
+      });
     }
     const worker = this.#process;
     try {
@@ -150,8 +157,10 @@ export class WorkerClient {
   }
 
   async close(): Promise<void> {
+    const isFirst = !this.#isClosed;
     this.#isClosed = true;
     await this.#discard(this.#process);
+    if (isFirst) this.scratch?.close();
   }
 
   #send<C extends CommandName>(command: C, take: Commands[C]['take'], timeoutMs: number): Promise<Commands[C]['give']> {

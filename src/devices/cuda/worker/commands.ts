@@ -1,5 +1,7 @@
 import { WarpsmithError } from '../../../core/errors.ts';
 import { failureOf } from '../../../process/serve-worker.ts';
+import { readFully, writeFully } from '../../../process/shared-scratch.ts';
+import { INHERITED_DESCRIPTOR } from '../../../process/worker-process.ts';
 import { CudaError } from '../driver/results.ts';
 import { type Nvml, openNvml } from '../nvml/nvml.ts';
 import { measurePeaks } from '../peaks/measure-peaks.ts';
@@ -17,6 +19,7 @@ import {
   type Commands,
   mapRound,
   type RoundRequest,
+  type Shared,
   type SlotIds,
 } from './protocol.ts';
 import type { CudaReplay, CudaRound } from './replays.ts';
@@ -82,6 +85,12 @@ class Session {
   }
 }
 
+function fetched({ sharedAt, length }: Shared): Uint8Array {
+  const bytes = new Uint8Array(length);
+  readFully(INHERITED_DESCRIPTOR, bytes, sharedAt);
+  return bytes;
+}
+
 type Handlers = {
   readonly [C in Exclude<CommandName, 'identify' | 'open' | 'together'>]: (
     session: Session,
@@ -106,8 +115,9 @@ const HANDLERS: Handlers = {
     return undefined;
   },
   write({ context, buffers, written }, { writes }) {
-    for (const { buffer: id, bytes, offsetBytes } of writes) {
+    for (const { buffer: id, bytes: sent, offsetBytes } of writes) {
       const buffer = buffers.get(id);
+      const bytes = 'sharedAt' in sent ? fetched(sent) : sent;
       context.write(buffer, bytes, offsetBytes);
       written.note(buffer, bytes);
     }
@@ -120,7 +130,11 @@ const HANDLERS: Handlers = {
     return undefined;
   },
   read: ({ context, buffers }, { ranges }) =>
-    ranges.map(({ buffer, offsetBytes, bytes }) => context.read(buffers.get(buffer), offsetBytes, bytes)),
+    ranges.map(({ buffer, offsetBytes, bytes, sharedAt }) => {
+      const contents = context.read(buffers.get(buffer), offsetBytes, bytes);
+      const isShared = sharedAt !== undefined && writeFully(INHERITED_DESCRIPTOR, contents, sharedAt);
+      return isShared ? undefined : contents;
+    }),
   damagedGuardBytes: ({ context, buffers }, { buffer }) => context.damagedGuardBytes(buffers.get(buffer)),
   isUnchanged: ({ context, buffers, written }, { buffer }) => written.isHeld(context, buffers.get(buffer)),
   run: (session, { module, plan, slot }) => session.context.run(session.modules.get(module), plan, session.slot(slot)),

@@ -47,6 +47,12 @@ export function mapRound<A, B>(
   };
 }
 
+/** Contents that lie in what the processes share. */
+export interface Shared {
+  readonly sharedAt: number;
+  readonly length: number;
+}
+
 /** What the worker says about its GPU. */
 export interface OpenedGpu {
   readonly info: CudaInfo;
@@ -68,13 +74,16 @@ export interface Commands {
   allocate: { take: AllocationRequest; give: BufferId };
   free: { take: { buffer: BufferId }; give: undefined };
   write: {
-    take: { writes: readonly { buffer: BufferId; bytes: Uint8Array; offsetBytes: number }[] };
+    take: { writes: readonly { buffer: BufferId; bytes: Uint8Array | Shared; offsetBytes: number }[] };
     give: undefined;
   };
   fill: { take: Fill<BufferId>; give: undefined };
+  /** `sharedAt`: where contents are to lie in what the processes share; they are given if there is no room. */
   read: {
-    take: { ranges: readonly { buffer: BufferId; offsetBytes: number; bytes: number }[] };
-    give: Uint8Array[];
+    take: {
+      ranges: readonly { buffer: BufferId; offsetBytes: number; bytes: number; sharedAt?: number | undefined }[];
+    };
+    give: (Uint8Array | undefined)[];
   };
   damagedGuardBytes: { take: { buffer: BufferId }; give: number };
   /** Undefined where the worker does not know any more what was written. */
