@@ -8,7 +8,14 @@ import { distinctValues } from '../../core/values.ts';
 import { byLot } from '../../stats/random.ts';
 import { type Check, DECLARED, extremeCheck, onceAt } from '../oracle/check.ts';
 import { SOME_COST, shapesForConditions } from '../oracle/checks/for-conditions.ts';
-import { type ChecksRequest, extremeCost, hasOneSize, takesShape } from '../oracle/checks/request.ts';
+import {
+  type ChecksRequest,
+  extremeCost,
+  hasOneSize,
+  MOST_EMULATED_THREADS,
+  takesShape,
+  threadsOf,
+} from '../oracle/checks/request.ts';
 import { furtherGeneratorSets, secretSetsInTurn } from '../oracle/checks/sets.ts';
 import { canJudgeSums, summedOver } from '../oracle/judgeable-sums.ts';
 import { secretSetsOf, variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
@@ -29,7 +36,7 @@ import { scarceWayChecks } from './scarce-ways.ts';
 import { shapesOfSeldomWays } from './seldom-ways.ts';
 import { shapesAroundProducts } from './shapes-around-products.ts';
 import { shapesBeyondReach } from './shapes-beyond-reach.ts';
-import { shapesAtLimits, shapesOfMultiples } from './shapes-of-numbers.ts';
+import { shapesAtLimits, shapesOfMultiples, shapesOfQuotients } from './shapes-of-numbers.ts';
 import { raggedShapesForSteps, shapesAtTurns, shapesForSteps } from './step-shapes.ts';
 import { numbersOfLaunches, numbersOfSteps, shapesAtThresholds } from './threshold-shapes.ts';
 import { type ShapeOfTiles, shapesOfTileCounts } from './tile-counts.ts';
@@ -437,8 +444,22 @@ function limitChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Co
   );
 }
 
+/** Of a thorough verification: checks of shapes in which many things are numbered in one and divided by the quotient of two sizes. Only of problems that have such sizes. */
+function quotientChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
+  const { problem, dimensions: timed, seed, thorough = false } = request;
+  if (!thorough || isLong(request)) return [];
+  const most = extremeCost(problem.file, true, 'thorough');
+  // Each of the things may have a warp, or a CTA.
+  const isQuick = (shape: Dimensions): boolean =>
+    threadsOf(choice.launches?.(shape) ?? []) <= MOST_EMULATED_THREADS.wide.beyond16Bits;
+  const aim = { problem: problem.file, timed, seed, most, takes: takesShape(choice) };
+  const found = shapesOfQuotients(aim).filter(isQuick);
+  coverage.drawnShapes = [...coverage.drawnShapes, ...found];
+  return found.map(extremeCheck);
+}
+
 /** Checks that follow from the candidate's own code, each kind after the runs of those before. */
 export const CHECKS_OF_CODE = [
   ...[aimedChecks, irregularChecks, edgeChecks, turnChecks, manyPartsChecks, tileCountChecks],
-  ...[thresholdChecks, jointChecks, seldomChecks, multipleChecks, limitChecks, constantChecks],
+  ...[thresholdChecks, jointChecks, seldomChecks, multipleChecks, limitChecks, quotientChecks, constantChecks],
 ] as const;

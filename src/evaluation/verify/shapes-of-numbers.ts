@@ -1,10 +1,12 @@
+import { parseExpression } from '../../core/expressions/parser.ts';
+import { childrenOf, type ExpressionNode } from '../../core/expressions/syntax-tree.ts';
 import type { Dimensions, ProblemFile } from '../../core/problem.ts';
 import { byLot, createStream } from '../../stats/random.ts';
 import { shapesBeside } from '../oracle/shapes/around.ts';
 import { type Cost, isWithin } from '../oracle/shapes/cost.ts';
 import { ALIGNMENTS, drawingOf, openDimensions } from '../oracle/shapes/drawing.ts';
 
-/** What both kinds of shapes here are sought from. */
+/** What all kinds of shapes here are sought from. */
 interface Aim {
   readonly problem: ProblemFile;
   /** The main workload's. */
@@ -76,6 +78,55 @@ export function shapesAtLimits({ problem, timed, takes, most }: Aim): Dimensions
     }
     return [];
   });
+}
+
+/** Quotients of two sizes, of which none is a power of two, and how many of them are met; how many things that are numbered in one there are at least. */
+const QUOTIENTS = [3, 5, 6, 7, 11, 13, 15, 17] as const;
+const MOST_QUOTIENTS = 2;
+const NUMBERED = 2 ** 16;
+
+/** Other sizes, those first that show more. */
+const BESIDE_QUOTIENT = [5, 2, 1] as const;
+
+/**
+ * Shapes in which one size is a multiple of another one, as heads of queries are of heads of keys, and a third is so large that the products of both are many: numbers that are divided by the quotient, by a
+ * rounded reciprocal, are wrong from some tens of thousands on.
+ */
+export function shapesOfQuotients({ problem, timed, seed, takes, most }: Aim): Dimensions[] {
+  const stream = createStream(seed, 'shapes of quotients');
+  const open = openDimensions(problem).map(([name]) => name);
+  const pairs = (problem.limits ?? []).flatMap((limit) => remaindersIn(parseExpression(String(limit))));
+  const listed = Object.entries(problem.dimensions).flatMap(([name, { values }], i) =>
+    values ? [[name, values.length > 2 ? Math.min(...values) : values[stream.bits(i) % values.length]!] as const] : [],
+  );
+  const least = listed.filter(([name]) => problem.dimensions[name]!.values!.length > 2);
+  const fitting = (sizes: Dimensions): Dimensions[] => {
+    for (const beside of BESIDE_QUOTIENT)
+      for (const flags of [listed, least]) {
+        const others = open.map((name) => [name, beside] as const);
+        const shape = { ...timed, ...Object.fromEntries([...flags, ...others]), ...sizes };
+        if (takes(shape) && isWithin(most, problem, shape)) return [shape];
+      }
+    return [];
+  };
+  return pairs.flatMap(([large, small], pair) =>
+    byLot(QUOTIENTS, seed, `quotients ${pair}`)
+      .slice(0, MOST_QUOTIENTS)
+      .flatMap((quotient) =>
+        open
+          .filter((name) => name !== large && name !== small)
+          .flatMap((name) => fitting({ [small]: 1, [large]: quotient, [name]: Math.ceil(NUMBERED / quotient) + 1 })),
+      ),
+  );
+}
+
+/** Names of sizes of which one is to be a multiple of the other: `H % Hkv`. */
+function remaindersIn(node: ExpressionNode): (readonly [string, string])[] {
+  const own =
+    node.kind === 'binary' && node.operator === '%' && node.left.kind === 'name' && node.right.kind === 'name'
+      ? [[node.left.name, node.right.name] as const]
+      : [];
+  return [...own, ...childrenOf(node).flatMap(remaindersIn)];
 }
 
 /** The last count from 1 on for which it holds, where it holds for none after; 0 where it does not hold for 1. */

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
-import { shapesAtLimits, shapesOfMultiples } from '../../../src/evaluation/verify/shapes-of-numbers.ts';
+import {
+  shapesAtLimits,
+  shapesOfMultiples,
+  shapesOfQuotients,
+} from '../../../src/evaluation/verify/shapes-of-numbers.ts';
 
 const buffer = (shape: string[]) => ({ dtype: 'f32', shape, layout: 'row-major', access: 'in' });
 
@@ -36,6 +40,32 @@ describe('shapes of multiples', () => {
     expect(shapesOfMultiples({ ...aim, most: { flop: 1e8, elements: 500 } }, [960])).toEqual([]);
     const even = shapesOfMultiples({ ...aim, takes: ({ M }: Dimensions) => M! % 2 === 0 }, [25, 40]);
     expect(even.every(({ M }) => M! % 2 === 0)).toBe(true);
+  });
+});
+
+describe('shapes of quotients', () => {
+  const GROUPED = {
+    dimensions: { H: { minimum: 1 }, K: { minimum: 1 }, S: { minimum: 1 }, D: { values: [64, 32, 128] } },
+    inputs: { Q: buffer(['H', 'S', 'D']), X: buffer(['K', 'S', 'D']) },
+    outputs: { Y: { ...buffer(['H', 'S', 'D']), access: 'out' } },
+    flop: 'H * S * D',
+    limits: ['H % K == 0'],
+    independentDimensions: ['H'],
+  } as unknown as ProblemFile;
+  const grouped = { ...aim, problem: GROUPED, timed: { H: 8, K: 8, S: 512, D: 64 } };
+
+  it('number more than 16 bits’ worth of things by a quotient that is no power of two', () => {
+    const shapes = shapesOfQuotients({ ...grouped, most: { flop: 1e9, elements: 2 ** 24 } });
+    expect(shapes).toHaveLength(2);
+    for (const { H, K, S, D } of shapes) {
+      expect([K, D, Math.log2(H!) % 1 === 0]).toEqual([1, 32, false]);
+      expect(H! * S!).toBeGreaterThanOrEqual(2 ** 16);
+    }
+  });
+
+  it('are none where no size is a multiple of another, or where that is too dear', () => {
+    expect(shapesOfQuotients(aim)).toEqual([]);
+    expect(shapesOfQuotients({ ...grouped, most: { flop: 1e9, elements: 2 ** 16 } })).toEqual([]);
   });
 });
 
