@@ -12,6 +12,7 @@ import {
   type RunResult,
   runOnce,
 } from '../../src/evaluation/launches/run-once.ts';
+import { takesShape } from '../../src/evaluation/oracle/checks/request.ts';
 import { drawInputs } from '../../src/evaluation/oracle/draw-inputs.ts';
 import { median } from '../../src/stats/quantile.ts';
 import { createClangToolchain } from '../../src/toolchains/clang.ts';
@@ -50,6 +51,9 @@ async function measureOn<T>(device: Device, toolchain: Toolchain, rung: Rung, me
   if (!loaded.ok) throw new Error(loaded.message);
   const { module } = loaded;
   const { dimensions } = resolveWorkload(problem.file, workload);
+  const { parameters } = candidate;
+  if (!takesShape({ problem: problem.file, kernel: kernel.file, parameters })(dimensions))
+    throw new Error(`${kernel.file.name} does not take ${workload}: give another --workload`);
   const plan = planLaunches({ problem, candidate, dimensions, spec, module });
   const { bytes } = drawInputs({ problem, buffers: plan.buffers, dimensions, seed: 1, generatorSet: 'declared' });
   const memory = await allocateCheckMemory(device, plan, bytes);

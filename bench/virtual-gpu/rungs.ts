@@ -18,9 +18,13 @@ const WORKLOADS: Readonly<Record<string, string>> = {
   softmax: 'R=64,N=2048',
   transpose: 'M=512,N=1024',
 };
-/** Kernels for one query take no other; those for tensor cores want halves. */
+/** Kernels for one query, a few queries, heads that share keys, or few keys, take no other, or are made for these. */
 const OF_RUNGS: readonly (readonly [rung: RegExp, workload: string])[] = [
-  [/attention\/1[2-5]_decode/, 'B=1,H=8,S=1,Skv=2048,D=64,causal=0'],
+  [/attention\/1[2-6]_decode/, 'B=1,H=8,S=1,Skv=2048,D=64,causal=0'],
+  [/attention\/2[0-2]_/, 'B=1,H=8,S=4,Skv=2048,D=64,causal=0'],
+  [/attention\/24_/, 'B=1,H=8,S=256,Skv=77,D=64,causal=0'],
+  [/attention\/26_/, 'B=1,H=8,Hkv=1,S=4,Skv=2048,D=64,causal=0'],
+  [/attention\/27_/, 'B=1,H=16,S=128,D=64,causal=1'],
 ];
 
 /** A kernel that is measured. */
