@@ -19,6 +19,7 @@ export class SharedScratch {
   #end = 0;
   #inUse = 0;
   #isFull = false;
+  #isClosed = false;
 
   private constructor(descriptor: number) {
     this.descriptor = descriptor;
@@ -38,7 +39,7 @@ export class SharedScratch {
 
   /** Where so many bytes may lie until they are released; undefined if there is no room. */
   reserve(bytes: number): number | undefined {
-    if (this.#isFull || this.#end + bytes > MOST_BYTES) return undefined;
+    if (this.#isClosed || this.#isFull || this.#end + bytes > MOST_BYTES) return undefined;
     const at = this.#end;
     this.#end += bytes;
     this.#inUse += 1;
@@ -48,7 +49,8 @@ export class SharedScratch {
   /** Room is used again once nothing is reserved. */
   release(): void {
     this.#inUse -= 1;
-    if (this.#inUse > 0) return;
+    // Who waited for a process that was ended hears of it after the file is closed; its number may be another file's.
+    if (this.#isClosed || this.#inUse > 0) return;
     this.#end = 0;
     if (fstatSync(this.descriptor).size > MOST_KEPT_BYTES) ftruncateSync(this.descriptor);
   }
@@ -64,6 +66,8 @@ export class SharedScratch {
   }
 
   close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     closeSync(this.descriptor);
   }
 }

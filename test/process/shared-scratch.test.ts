@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readlinkSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readFully, SharedScratch, writeFully } from '../../src/process/shared-scratch.ts';
 
@@ -20,7 +20,7 @@ describe.skipIf(!existsSync('/dev/shm'))('what processes share', () => {
     const into = new Uint8Array(3);
     scratch.read(into, at + 5);
     expect([...into]).toEqual([1, 2, 3]);
-    expect(readdirSync('/dev/shm').filter((name) => name.startsWith('warpsmith-'))).toEqual([]);
+    expect(readlinkSync(`/proc/self/fd/${scratch.descriptor}`)).toMatch(/^\/dev\/shm\/warpsmith-.* \(deleted\)$/);
     expect(() => scratch.read(new Uint8Array(4), at + 5)).toThrow('a shared file ends at 8');
   });
 
@@ -55,5 +55,19 @@ describe.skipIf(!existsSync('/dev/shm'))('what processes share', () => {
     expect(closed.reserve(1)).toBeUndefined();
     expect(() => readFully(closed.descriptor, new Uint8Array(1), 0)).toThrow('EBADF');
     expect(scratch.reserve(1)).toBe(0);
+  });
+
+  it('touches no file any more once it is closed, though somebody still releases a region', () => {
+    const closed = open();
+    expect(closed.reserve(2 ** 28)).toBe(0);
+    closed.close();
+    const other = open();
+    expect(other.descriptor).toBe(closed.descriptor);
+    other.write(Uint8Array.of(7), 2 ** 28);
+    closed.release();
+    closed.close();
+    const into = new Uint8Array(1);
+    other.read(into, 2 ** 28);
+    expect([into[0], closed.reserve(1)]).toEqual([7, undefined]);
   });
 });

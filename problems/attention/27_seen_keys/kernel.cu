@@ -342,8 +342,8 @@ constexpr int kCompiledHeadDim = kHeadDim / 2 + kBlockN / 2 + 32 <= kConsumerReg
 template <int kDeclaredHeadDim>
 __global__ void __launch_bounds__(kThreads, 1)
     attention(const __grid_constant__ TensorMap Q,  // boxes of 64 rows x 64 columns
-              const __grid_constant__ TensorMap K,  // kBlockN rows x 64 columns
-              const __grid_constant__ TensorMap V,  // kBlockN rows x 64 columns
+              const __grid_constant__ TensorMap K,  // kPart rows x 64 columns
+              const __grid_constant__ TensorMap V,  // kPart rows x 64 columns
               const __grid_constant__ TensorMap O,  // 64 rows x 64 columns
               float* __restrict__ LSE,              // [B, H, S], or null
               int S, int Skv, int H, int group,     // query heads that share a head of K and V

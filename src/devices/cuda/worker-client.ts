@@ -157,10 +157,9 @@ export class WorkerClient {
   }
 
   async close(): Promise<void> {
-    const isFirst = !this.#isClosed;
     this.#isClosed = true;
     await this.#discard(this.#process);
-    if (isFirst) this.scratch?.close();
+    this.scratch?.close();
   }
 
   #send<C extends CommandName>(command: C, take: Commands[C]['take'], timeoutMs: number): Promise<Commands[C]['give']> {

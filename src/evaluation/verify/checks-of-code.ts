@@ -142,7 +142,7 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   if (sizes.length === 0 && rare.length === 0) return [];
   const { poolAround, isFit } = shapesForConditions(choice, []);
   const beside = sizes.length === 0 ? [] : poolAround(sizes, thorough ? 'whole' : 'cheap');
-  const ofEach = irregular.flatMap(({ name, size }) =>
+  const ofEach = (thorough ? irregular : []).flatMap(({ name, size }) =>
     firstFitting(
       beside.filter((shape) => shape[name] === size),
       isFit,
@@ -151,7 +151,7 @@ function irregularChecks(request: VerifyRequest, choice: ChecksRequest, coverage
   );
   const found = distinctValues([
     ...firstFitting(rare, isFit, MOST_IRREGULAR),
-    ...(thorough ? ofEach : []),
+    ...ofEach,
     ...firstFitting(beside, isFit, MOST_IRREGULAR),
   ]);
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];

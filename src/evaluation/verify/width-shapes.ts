@@ -9,10 +9,9 @@ import type { WidthLog } from '../../core/widths.ts';
 import { below, byLot, createStream, inOrder } from '../../stats/random.ts';
 import { elementCountOf } from '../launches/layout.ts';
 import { type Check, DECLARED, describeCheck, extremeCheck } from '../oracle/check.ts';
-import { shapesOf } from '../oracle/checks/listed.ts';
+import { shapesForConditions } from '../oracle/checks/for-conditions.ts';
 import { type ChecksRequest, extremeCost, isQuickToRun, takesShape, threadsOf } from '../oracle/checks/request.ts';
 import { secretSetsInTurn } from '../oracle/checks/sets.ts';
-import { canJudgeSums } from '../oracle/judgeable-sums.ts';
 import { isPlacement } from '../oracle/secret/secret-set.ts';
 import { variantSetsOf } from '../oracle/secret/sets-of-problem.ts';
 import { isOfMoments } from '../oracle/secret/variants/index.ts';
@@ -226,13 +225,9 @@ export class WidthSearch {
 
   #isFit(shape: Dimensions): boolean {
     const { file } = this.#request.problem;
-    const takes = takesShape(this.#choice);
-    if (!takes(shape) || !isQuickToRun(this.#choice, shape, 'wide')) return false;
-    if (isJudgedLongRow(file, shape)) return true;
-    return canJudgeSums(file, shape, [
-      this.#choice.dimensions,
-      ...shapesOf(file).filter(takesShape({ ...this.#choice, fits: undefined })),
-    ]);
+    if (isJudgedLongRow(file, shape))
+      return takesShape(this.#choice)(shape) && isQuickToRun(this.#choice, shape, 'wide');
+    return shapesForConditions(this.#choice, []).isFitWithMoreThreads(shape);
   }
 
   /** Runs copies of the module and keeps the magnitudes that they find. */

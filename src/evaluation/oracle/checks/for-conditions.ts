@@ -27,6 +27,8 @@ export interface ShapesForConditions {
   readonly varied: () => readonly Dimensions[];
   /** Whether the kernel takes a shape, and a CPU runs and judges it in little time. Not asked for all, because it plans launches. */
   readonly isFit: (dimensions: Dimensions) => boolean;
+  /** The same with so many threads as a few shapes may have. */
+  readonly isFitWithMoreThreads: (dimensions: Dimensions) => boolean;
   readonly checksAt: (dimensions: Dimensions) => Check[];
   /** Whether the kernel takes a shape that takes a host milliseconds; some tens of them in a thorough verification. */
   readonly isCheap: (dimensions: Dimensions) => boolean;
@@ -73,6 +75,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
   let drawn: Dimensions[] | undefined;
   const all = (): Dimensions[] => (drawn ??= shapesAround({ problem, timed, seed, takes, most: dear }, sizes));
   const isCheap = (shape: Dimensions): boolean => isWithin(usual, problem, shape);
+  const isFitWithin = (extent: 'ample' | 'wide', shape: Dimensions): boolean =>
+    takesWhole(shape) && isQuickToRun(request, shape, extent) && canJudgeSums(problem, shape, [timed, ...known]);
   const lot = createStream(seed, 'listed values of shapes for steps');
   const vary = (shape: Dimensions, index: number): Dimensions => {
     const listed = Object.entries(problem.dimensions).flatMap(([name, { values }], i) =>
@@ -110,8 +114,8 @@ export function shapesForConditions(request: ChecksRequest, constants: readonly 
           (a, b) =>
             wholeTilesIn(problem, a) - wholeTilesIn(problem, b) || elementsIn(problem, a) - elementsIn(problem, b),
         ),
-    isFit: (shape) =>
-      takesWhole(shape) && isQuickToRun(request, shape, 'ample') && canJudgeSums(problem, shape, [timed, ...known]),
+    isFit: (shape) => isFitWithin('ample', shape),
+    isFitWithMoreThreads: (shape) => isFitWithin('wide', shape),
     checksAt: (dimensions) => {
       if (!costsLittle(problem, dimensions)) return [extremeCheck(dimensions)];
       const further =
