@@ -138,6 +138,7 @@ export async function comparePair(bench: Bench, pair: Pair, seed: number, blocks
     blocks,
     seed,
     state: () => measuring.state(),
+    use: measuring.use,
   });
   const [failure] = measured.failed;
   if (failure) return { ok: false, reason: `${failure.contender}: ${failure.status}: ${failure.reason}` };

@@ -24,7 +24,7 @@ export async function compareReadings(request: {
   ours: Contender;
   theirs: Contender;
   cache: 'hot' | 'cold';
-  measuring: Pick<MeasuringDevice, 'l2Bytes' | 'state'>;
+  measuring: Pick<MeasuringDevice, 'l2Bytes' | 'state' | 'use'>;
   seed: number;
 }): Promise<Readings> {
   const { ours, theirs, cache, measuring, seed } = request;
@@ -36,6 +36,7 @@ export async function compareReadings(request: {
     blocks: BLOCKS,
     seed,
     state: () => measuring.state(),
+    use: measuring.use,
   });
   const [failure] = failed;
   if (failure) return noReadings(`${failure.contender}: ${failure.status}: ${failure.reason}`);

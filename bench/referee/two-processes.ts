@@ -44,7 +44,7 @@ async function compare(bench: Bench, subject: Case): Promise<Readings> {
   const worker = await BaselineWorker.start({
     problem,
     oracle: createExpectationCache({ deviceReference: bench.deviceReference }),
-    ...(identity.uuid !== undefined && { gpu: { uuid: identity.uuid } }),
+    gpu: { uuid: identity.uuid, use: measuring.use },
   });
   try {
     const prepared = await worker.kernelContender({ name: 'python', code: module.code, plan }, workload, SEED);

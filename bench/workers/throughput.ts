@@ -3,6 +3,7 @@
  *
  *     node bench/workers/throughput.ts --device virtual:l4 --workers 1,2 --output docs/results/virtual-workers.json
  *     node bench/workers/throughput.ts --device cuda:all --workers 1,2,4 --output docs/results/gpu-workers.json
+ *     node bench/workers/throughput.ts --device cuda:0 --workers 1,2,3 --output docs/results/shared-gpu.json
  *
  * Every run searches the same problem with the same seed and budget, at random unless `--strategy` says otherwise, and ends with the
  * search. On virtual devices, what each candidate gave with several workers is compared with what it gave with one. On GPUs, the start is
@@ -45,9 +46,11 @@ const isVirtual = values.device.startsWith('virtual:');
 const gpus = isVirtual ? [] : (chosenDevices({ device: values.device }) ?? [values.device]);
 const { problem, start } = await loadProblemTarget(values.problem);
 const workload = chooseWorkload(problem.file, values.workload);
-/** As many GPUs as workers, or a virtual one with as many processes. */
+/** As many GPUs as workers; all of them with several workers each; or a virtual one with as many processes. */
 const placeOf = (workers: number) =>
-  isVirtual ? { device: values.device, workers: `${workers}` } : { device: gpus.slice(0, workers).join(',') };
+  isVirtual || workers > gpus.length
+    ? { device: values.device, workers: `${workers}` }
+    : { device: gpus.slice(0, workers).join(',') };
 const { recording, save } = await openRecording<WorkersRecording>(
   values.output ?? join(tmpdir(), 'workers.json'),
   () => ({
@@ -161,14 +164,14 @@ function compare(workers: number, evaluations: readonly Evaluation[]): void {
 
 for (let round = 0; round < Number(values.rounds); round += 1) {
   for (const workers of values.workers.split(',').map(Number)) {
-    if (!isVirtual && workers > gpus.length) continue;
     recording.rounds.push(await search(workers));
     await save();
     process.stderr.write(`${JSON.stringify(recording.rounds.at(-1))}\n`);
   }
 }
-if (gpus.length > 1) {
-  await using session = await openRunSession({ device: values.device, trust: true });
+const most = Math.max(...values.workers.split(',').map(Number));
+if (!isVirtual && most > 1) {
+  await using session = await openRunSession({ ...placeOf(most), trust: true });
   const candidate = makeCandidate(start, {});
   const request = {
     problem,
@@ -178,8 +181,9 @@ if (gpus.length > 1) {
     tier: 'accept',
     against: [{ name: 'start', candidate }],
   } as const;
-  // As many at a time as there are GPUs: each judges one.
-  for (const { device, comparisons } of await Promise.all(gpus.map(() => session.evaluator.evaluate(request))))
+  // As many at a time as there are workers: each judges one.
+  const judged = await Promise.all(Array.from({ length: most }, () => session.evaluator.evaluate(request)));
+  for (const { device, comparisons } of judged)
     recording.besideItself.push({
       device: device.uuid ?? device.id,
       verdict: comparisons?.[0]?.verdict ?? null,

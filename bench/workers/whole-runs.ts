@@ -2,7 +2,7 @@
  * Evaluations a minute of whole runs of `optimize`, from the first event to the last: search, confirmation, ablation and reports.
  * One run of each problem, as a user starts it, with the same budget.
  *
- *     node bench/workers/whole-runs.ts --device cuda:0 [--evaluations 40] [--output docs/results/gpu-whole-runs.json]
+ *     node bench/workers/whole-runs.ts --device cuda:0 [--workers 1] [--evaluations 40] [--output docs/results/gpu-whole-runs.json]
  *       [--keep FOLDER] [--beside 'what else the machine does'] [PROBLEM[@WORKLOAD] …]
  *
  * A problem that the recording holds is left out, so that limited time on a machine can be used in parts.
@@ -25,6 +25,8 @@ const { values: options, positionals } = parseArgs({
     device: { type: 'string', default: 'cuda:0' },
     evaluations: { type: 'string', default: '40' },
     output: { type: 'string', default: 'docs/results/gpu-whole-runs.json' },
+    /** Processes that share the GPU. */
+    workers: { type: 'string', default: '1' },
     beside: { type: 'string', default: 'nothing' },
     /** Where the runs' logs stay. */
     keep: { type: 'string' },
@@ -32,6 +34,7 @@ const { values: options, positionals } = parseArgs({
 });
 
 const budget = Number(options.evaluations);
+const workers = Number(options.workers);
 const { recording, save } = await openRecording<WholeRunsRecording>(options.output, () => ({
   schemaVersion: 1,
   environment: { warpsmith: packageVersion(), node: process.versions.node },
@@ -54,6 +57,7 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
     const { result } = await optimizeProblem({
       ...{ target, store, seed: 1, fresh: true, trust: true, device: options.device, maximumEvaluations: budget },
       ...(workload === undefined ? {} : { workloads: [workload] }),
+      ...(workers === 1 ? {} : { workers: String(workers) }),
       onEvent: (event) => void events.push(event),
     });
     const seconds = (performance.now() - startMs) / MS;
@@ -63,6 +67,7 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
       problem: target,
       workload: first!.workload.name,
       device: first!.device.name,
+      workers,
       beside: options.beside,
       seconds: rounded(seconds),
       evaluations: evaluations.length,
@@ -86,7 +91,9 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
 process.env.WARPSMITH_REPEATS = 'off';
 for (const asked of positionals.length > 0 ? positionals : problemNames()) {
   const [problem, workload] = asked.split('@') as [string, string | undefined];
-  if (recording.runs.some((run) => run.problem === problem && (workload ?? run.workload) === run.workload)) continue;
+  const isThis = (run: WholeRun): boolean =>
+    run.problem === problem && (workload ?? run.workload) === run.workload && (run.workers ?? 1) === workers;
+  if (recording.runs.some(isThis)) continue;
   try {
     recording.runs.push(await wholeRun(problem, workload));
     process.stderr.write(`${JSON.stringify(recording.runs.at(-1))}\n`);

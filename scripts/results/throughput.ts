@@ -51,6 +51,8 @@ export interface WholeRun {
   readonly problem: string;
   readonly workload: string;
   readonly device: string;
+  /** Processes that shared the GPU; one if absent. */
+  readonly workers?: number;
   /** What else the machine did, as said by `--beside`; each run had a GPU of its own. */
   readonly beside: string;
   readonly seconds: number;

@@ -11,6 +11,7 @@ import type { MeasuredPeaks } from '../core/measured-peaks.ts';
 import type { Problem, Workload } from '../core/problem.ts';
 import type { RequestOf } from '../core/requests/request.ts';
 import type { GpuInstruments } from '../evaluation/instruments/gpu-instruments.ts';
+import type { Known } from '../evaluation/live-evaluator.ts';
 import type { ExpectationCache } from '../evaluation/oracle/expectation-cache.ts';
 import type { DeviceReference } from '../evaluation/oracle/expectations.ts';
 import type { OracleThreads } from '../evaluation/oracle/threads/oracle-threads.ts';
@@ -49,6 +50,8 @@ export type SessionOptions = OnDevice<
 > & {
   /** Folder in which processes of one run share machine code. */
   readonly codeFolder?: string | undefined;
+  /** A session of this process that has the GPU: a second candidate is judged beside its own. It is closed later. */
+  readonly beside?: Session | undefined;
   /** Of several sessions of this process. */
   readonly sharedOracle?: SharedOracle | undefined;
 };
@@ -89,6 +92,8 @@ export interface Session extends AsyncDisposable {
    */
   readonly peaks?: () => Promise<MeasuredPeaks | undefined>;
   readonly drawSeed: DrawSeed;
+  /** For a session beside this one; absent where another process judges. */
+  readonly shared?: Shared;
   /** What was begun with exactly the same files before. Only where evaluations are repeated. */
   readonly repeats?: Repeats;
   /** When the recorded session happened, as ISO 8601; only in a replay. */
@@ -98,6 +103,14 @@ export interface Session extends AsyncDisposable {
    * @throws WarpsmithError `no-baselines` if there is no Python, no library or no baseline.py.
    */
   readonly libraryBaselines?: (problem: Problem, workload: Workload) => Promise<readonly string[]>;
+}
+
+/** What several sessions of one GPU have in common. */
+interface Shared {
+  readonly device: Device;
+  readonly deviceReference: DeviceReference | undefined;
+  readonly oracle: ExpectationCache;
+  readonly known: Known;
 }
 
 /** Draws seeds for a subject: as the last time if nothing has changed since, where a session knows that. */
@@ -114,9 +127,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   // Its probe starts a process, which ends while modules load.
   void networkWall();
   const [
-    { openDevice },
+    { openAnotherWorker, openDevice },
     { createToolchain },
-    { createLiveEvaluator },
+    { createKnown, createLiveEvaluator },
     { createExpectationCache },
     { createOracleThreads },
     { createKeepingEvaluator },
@@ -129,7 +142,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     import('../evaluation/recording/keep.ts'),
   ]);
   await using stack = new AsyncDisposableStack();
-  const device = await openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads });
+  const device = await (options.beside
+    ? openAnotherWorker(options.beside.shared!.device)
+    : openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads }));
   stack.defer(() => device.close());
   const { kind, driver } = device.identity;
   const toolchain = await createToolchain({
@@ -140,19 +155,26 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   });
   stack.defer(async () => toolchain.close?.());
   const environment = describeEnvironment({ device, toolchain });
-  const threads = kind === 'cuda' ? createOracleThreads() : undefined;
-  if (threads) stack.defer(() => threads.close());
-  const deviceReference = kind === 'cuda' ? await openReference(device, toolchain, threads) : undefined;
-  if (deviceReference) stack.defer(() => deviceReference.close());
   const ending = new AbortController();
-  const { cache: shared, limitBytes } = options.sharedOracle ?? {};
-  const oracle = createExpectationCache({ deviceReference, signal: ending.signal, threads, shared, limitBytes });
+  const openShared = async (): Promise<Shared> => {
+    const threads = kind === 'cuda' ? createOracleThreads() : undefined;
+    if (threads) stack.defer(() => threads.close());
+    const deviceReference = kind === 'cuda' ? await openReference(device, toolchain, threads) : undefined;
+    if (deviceReference) stack.defer(() => deviceReference.close());
+    const { cache: shared, limitBytes } = options.sharedOracle ?? {};
+    const { signal } = ending;
+    const oracle = createExpectationCache({ deviceReference, signal, threads, shared, limitBytes });
+    return { device, deviceReference, oracle, known: createKnown() };
+  };
+  const shared = options.beside?.shared ?? (await openShared());
+  const { deviceReference, oracle, known } = shared;
   const instruments = deviceReference && (await openInstruments(device, oracle, deviceReference));
   if (instruments) stack.defer(() => instruments.close());
   const live = createLiveEvaluator({
     device,
     toolchain,
     oracle,
+    known,
     instruments,
     runTimeoutMs: options.runTimeoutSeconds === undefined ? undefined : options.runTimeoutSeconds * 1000,
   });
@@ -176,6 +198,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     drawSeed,
     repeats,
     peaks: device.measuring ? async () => (await import('../evaluation/peaks-of.ts')).peaksOf(device) : undefined,
+    shared,
     libraryBaselines: instruments ? listLibraries(instruments) : undefined,
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the session was closed'));
@@ -251,11 +274,11 @@ async function openReference(
   toolchain: Toolchain,
   threads: OracleThreads | undefined,
 ): Promise<DeviceReference> {
-  const [{ lazyDeviceReference }, { openReferenceDevice }] = await Promise.all([
+  const [{ lazyDeviceReference }, { openAnotherWorker }] = await Promise.all([
     import('../evaluation/oracle/device-reference.ts'),
     import('../devices/open-device.ts'),
   ]);
-  return lazyDeviceReference({ toolchain, threads, openDevice: () => openReferenceDevice(device.identity.id) });
+  return lazyDeviceReference({ toolchain, threads, openDevice: () => openAnotherWorker(device) });
 }
 
 const watchedBy = async (evaluator: Evaluator, open: () => Promise<Evaluator | string>): Promise<Evaluator> =>

@@ -134,11 +134,24 @@ export type EnergyOutcome =
   | { ok: true; why: string }
   | DeviceFailure;
 
+/** What of a GPU's work may go on beside what. */
+export interface GpuUse {
+  /** Anything but timing: beside other such work, never beside what is timed. */
+  beside<T>(work: () => Promise<T>): Promise<T>;
+  /** Timing: begins when all other work on the GPU has ended, and none begins until it has ended, but what it does itself. Not within `beside`. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Of a GPU that does one thing at a time anyway. */
+export const UNSHARED: GpuUse = { beside: (work) => work(), alone: (work) => work() };
+
 /**
  * The additional abilities of a real GPU: memory for many slots, graphs, an event clock, and trusted device code that draws
  * inputs, poisons outputs and detects changes.
  */
 export interface MeasuringDevice {
+  /** Whatever is timed asks it; all other commands do so by themselves. */
+  readonly use: GpuUse;
   /**
    * Buffers in a new arena, with order and gaps drawn from `seed` and guard zones between them. `freeArena` with any of its
    * buffers frees all.

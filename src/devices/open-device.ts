@@ -60,7 +60,7 @@ export function usualThreads(asked = process.env.WARPSMITH_THREADS): number | un
 export async function openDevice(id: string, options: { threads?: number } = {}): Promise<Device> {
   const ordinal = /^cuda:(\d+)$/.exec(id)?.[1];
   // If the kernel module does not list the GPUs, the driver itself decides whether the GPU exists.
-  if (ordinal !== undefined) return openGpu(Number(ordinal));
+  if (ordinal !== undefined) return (await cuda()).openCudaDevice(Number(ordinal));
   const spec = id.startsWith('virtual:') ? DEVICE_SPECS.get(id.slice('virtual:'.length)) : undefined;
   if (spec) return openVirtualDevice(spec, options);
   const ids = listDevices().map((device) => device.id);
@@ -81,14 +81,11 @@ export const openVirtualDevice = (spec: DeviceSpec, { threads }: { threads?: num
   new VirtualDevice(spec, { threads: threads ?? usualThreads() });
 
 /**
- * The GPU that this process has already opened, in a second worker with its own context. Trusted references use it, because
- * their results must not lie where candidates run. The caller closes it.
+ * The GPU that this process has already opened, in another worker with its own context. Trusted references use one, because their results
+ * must not lie where candidates run; and so does a second candidate at a time. The caller closes it.
  */
-export const openReferenceDevice = (id: string): Promise<Device> =>
-  openGpu(Number(id.slice('cuda:'.length)), { shared: true });
+export const openAnotherWorker = async ({ identity, measuring }: Device): Promise<Device> =>
+  (await cuda()).openSecondWorker(Number(identity.id.slice('cuda:'.length)), measuring!.use);
 
-/** Loads what talks to GPUs, a native library among it, only for a GPU. */
-async function openGpu(ordinal: number, options: { shared?: boolean } = {}): Promise<Device> {
-  const { openCudaDevice } = await import('./cuda/open-cuda-device.ts');
-  return openCudaDevice(ordinal, options);
-}
+/** What talks to GPUs, a native library among it; loaded only for a GPU. */
+const cuda = () => import('./cuda/open-cuda-device.ts');

@@ -36,6 +36,8 @@ export interface LiveEvaluatorOptions {
   readonly toolchain: Toolchain;
   /** Shared between evaluators of one process, to save reference runs; a new one if absent. */
   readonly oracle?: ExpectationCache;
+  /** Shared between evaluators of one process on one device; a new one if absent. */
+  readonly known?: Known | undefined;
   /** Checks whose expectations are worked out ahead; see {@link VerifyRequest}. */
   readonly checksAhead?: number | undefined;
   /** Wall-clock limit of one run of a launch sequence, in ms. By default 20,000, and more for large workloads. */
@@ -70,8 +72,7 @@ const LONGEST_RUN_MS = 24 * 3_600_000;
  */
 export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   const oracle = options.oracle ?? createExpectationCache();
-  const known: KnownVerified = new Map();
-  const knownNs: KnownTimes = new Map();
+  const known = options.known ?? createKnown();
   const secret = options.secret ?? randomInt(2 ** 32);
   let evaluationCount = 0;
   let isClosed = false;
@@ -80,11 +81,10 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
     evaluate(request) {
       // Reasons reveal addresses and numbers of one measurement, so the next one uses others.
       const own = createStream(secret, 'evaluation', evaluationCount++).bits(0);
-      const tools = { ...options, oracle, known, knownNs, secret: own };
+      const tools = { ...options, oracle, known, secret: own };
       return inTurn(() => new LiveEvaluation(tools, request).run());
     },
-    estimate: (request) =>
-      inTurn(() => new LiveEvaluation({ ...options, oracle, known, knownNs, secret }, request).estimate()),
+    estimate: (request) => inTurn(() => new LiveEvaluation({ ...options, oracle, known, secret }, request).estimate()),
     prepare(candidates) {
       const { device, toolchain } = options;
       const { architecture } = device.spec;
@@ -101,11 +101,15 @@ export function createLiveEvaluator(options: LiveEvaluatorOptions): Evaluator {
   };
 }
 
-/** Verification results by code, so that a longer measurement of a candidate does not verify it again. */
-type KnownVerified = Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
+/** What evaluations of a process tell later ones. */
+export interface Known {
+  /** Verification results by code, so that a longer measurement of a candidate does not verify it again. */
+  readonly verified: Map<string, Pick<Verified, 'correctness' | 'coverage'>>;
+  /** Measured times by candidate and shape, in ns: how many sequences a sanitizer can run is known before the next measurement. */
+  readonly times: Map<string, number>;
+}
 
-/** Measured times by candidate and shape, in ns: how many sequences a sanitizer can run is known before the next measurement. */
-type KnownTimes = Map<string, number>;
+export const createKnown = (): Known => ({ verified: new Map(), times: new Map() });
 
 /** How a verification may end only because sanitizers used the GPU as well. */
 const MAY_COME_OF_SHARING: readonly FailureStatus[] = ['timed-out', 'device-failed'];
@@ -113,8 +117,7 @@ const MAY_COME_OF_SHARING: readonly FailureStatus[] = ['timed-out', 'device-fail
 /** What the evaluations of one evaluator share. */
 interface EvaluationTools extends LiveEvaluatorOptions {
   readonly oracle: ExpectationCache;
-  readonly known: KnownVerified;
-  readonly knownNs: KnownTimes;
+  readonly known: Known;
   readonly secret: number;
 }
 
@@ -227,9 +230,9 @@ class LiveEvaluation {
    * or if it is not known how long the candidate takes: then they run after the measurement.
    */
   #sanitizeBeside(module: LoadedModule): Beside<Pick<Evaluation, 'sanitizer'>> | undefined {
-    const { device, oracle, instruments, knownNs } = this.#options;
+    const { device, oracle, instruments, known } = this.#options;
     const { problem, candidate, workload, seed, sanitize, signal } = this.#request;
-    const sequenceNs = knownNs.get(this.#timeKey());
+    const sequenceNs = known.times.get(this.#timeKey());
     const work = instruments?.sanitize;
     if (!sanitize || !work || sequenceNs === undefined || this.#isAlone) return undefined;
     const plan = this.#planFor(workload.dimensions, module);
@@ -265,7 +268,7 @@ class LiveEvaluation {
     verified: Verified,
     sanitized: Pick<Evaluation, 'sanitizer'> | undefined,
   ): Promise<Outcome> {
-    const { device, oracle, instruments, secret, knownNs } = this.#options;
+    const { device, oracle, instruments, secret, known } = this.#options;
     const request = this.#request;
     request.onStage?.({ stage: 'time', kind: device.measuring ? 'measured' : 'predicted' });
     return this.#timed('time', async () => {
@@ -278,7 +281,7 @@ class LiveEvaluation {
       const { measureOutcome } = await measuring();
       const options = { device, request, oracle, instruments, secret, timeoutMs, loadBeside, sanitized };
       const outcome = await measureOutcome(options, module, verified);
-      if (outcome.status === 'passed' && outcome.timing) knownNs.set(this.#timeKey(), outcome.timing.medianNs);
+      if (outcome.status === 'passed' && outcome.timing) known.times.set(this.#timeKey(), outcome.timing.medianNs);
       return outcome;
     });
   }
@@ -346,10 +349,10 @@ class LiveEvaluation {
     if (!device.measuring) return this.#verifyAnew(module);
     const shape = valuesKey(workload.dimensions);
     const key = JSON.stringify([problem.folder, candidate.id, module.code.key, shape, seed, thorough, large, suites]);
-    const shown = known.get(key);
+    const shown = known.verified.get(key);
     if (shown) return { ok: true, ...shown, plan: this.#planFor(workload.dimensions, module), counters: [] };
     const verified = await this.#verifyAnew(module);
-    if (verified.ok) known.set(key, { correctness: verified.correctness, coverage: verified.coverage });
+    if (verified.ok) known.verified.set(key, { correctness: verified.correctness, coverage: verified.coverage });
     return verified;
   }
 

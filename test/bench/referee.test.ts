@@ -8,6 +8,7 @@ import { distinctCandidates } from '../../bench/referee/distinct-candidates.ts';
 import { namesToDo, refereeOptions } from '../../bench/referee/referee-options.ts';
 import { screenCandidates } from '../../bench/referee/screen-candidates.ts';
 import type { Evaluation, EvaluationRequest, Evaluator } from '../../src/core/evaluation.ts';
+import { UNSHARED } from '../../src/core/measuring-device.ts';
 import type { Contender } from '../../src/evaluation/measure/contender.ts';
 
 let folder: string;
@@ -149,7 +150,13 @@ describe('readings of two processes', () => {
     }),
   });
   const compare = (ours: Contender, theirs: Contender) =>
-    compareReadings({ ours, theirs, cache: 'hot', measuring: { l2Bytes: 65_536, state: async () => ({}) }, seed: 1 });
+    compareReadings({
+      ours,
+      theirs,
+      cache: 'hot',
+      measuring: { l2Bytes: 65_536, state: async () => ({}), use: UNSHARED },
+      seed: 1,
+    });
 
   it('are the same within one per cent, either way', async () => {
     const same = await compare(contender('warpsmith', 10_000), contender('python', 10_090));

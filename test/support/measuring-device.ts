@@ -3,7 +3,15 @@ import type { DeviceBuffer, LoadedModule } from '../../src/core/device-values.ts
 import { sizeOfDType } from '../../src/core/dtype.ts';
 import type { LaunchPlan } from '../../src/core/launch-plan.ts';
 import type { GpuState } from '../../src/core/measurement.ts';
-import type { BufferPair, Draw, Fill, MeasuringDevice, Replay, Slot } from '../../src/core/measuring-device.ts';
+import {
+  type BufferPair,
+  type Draw,
+  type Fill,
+  type MeasuringDevice,
+  type Replay,
+  type Slot,
+  UNSHARED,
+} from '../../src/core/measuring-device.ts';
 import { decode, encode } from '../../src/core/rounding.ts';
 import { createStream, type RandomStream } from '../../src/stats/random.ts';
 
@@ -82,6 +90,7 @@ export const withMeasuring = <D extends Device>(
   };
   const measuring: MeasuringDevice = {
     l2Bytes,
+    use: UNSHARED,
     allocateArena: async (requests) => {
       const buffers: DeviceBuffer[] = [];
       try {

@@ -13,8 +13,8 @@ export interface DeviceChoice {
 const ALL_GPUS = 'cuda:all';
 
 /**
- * The devices of a run's workers, one for each: `cuda:0,cuda:1`, `cuda:all`, or a virtual one as often as there are workers. Undefined
- * if the run needs no worker processes.
+ * The devices of a run's workers, one for each: `cuda:0,cuda:1`, `cuda:all`, or one device as often as there are workers. Undefined if the
+ * run judges one candidate at a time in its own process.
  *
  * @throws WarpsmithError `bad-option-value` or `conflicting-options`.
  */
@@ -23,16 +23,15 @@ export function chosenDevices({ device, workers: asked, replay, queue }: DeviceC
   const ids = device === ALL_GPUS ? allGpus() : device.split(',').map((id) => id.trim());
   const workers = asked === undefined ? undefined : countOf(asked);
   if (workers === undefined) return ids.length > 1 ? distinct(ids) : undefined;
-  if (ids.length === 1 && ids[0]!.startsWith('virtual:'))
-    return workers === 1 ? undefined : Array(workers).fill(ids[0]);
-  if (workers === ids.length) return ids.length > 1 ? distinct(ids) : undefined;
+  if (ids.length === 1) return workers === 1 ? undefined : Array(workers).fill(ids[0]);
+  if (workers === ids.length) return distinct(ids);
   throw new WarpsmithError({
     code: 'conflicting-options',
-    message: 'A GPU has one worker: two would disturb each other’s times.',
+    message: 'Of several GPUs, each judges one candidate at a time.',
     path: '--workers',
     received: `--device ${device} --workers ${asked}`,
-    expected: 'as many devices as workers, or --workers with a virtual device',
-    hint: `Name the GPUs instead, e.g. --device cuda:0,cuda:1 or --device ${ALL_GPUS}.`,
+    expected: 'as many devices as workers, or --workers with one device',
+    hint: 'Leave --workers out, or name one GPU, e.g. --device cuda:0 --workers 2.',
   });
 }
 
@@ -60,7 +59,8 @@ function distinct(ids: readonly string[]): readonly string[] {
   const virtual = ids.find((id) => !id.startsWith('cuda:'));
   if (virtual !== undefined)
     throw mistake(received, 'GPUs, e.g. cuda:0,cuda:1', `${virtual} spreads over processes with --workers.`);
-  if (new Set(ids).size < ids.length) throw mistake(received, 'each GPU once', 'A GPU has one worker.');
+  if (new Set(ids).size < ids.length)
+    throw mistake(received, 'each GPU once', 'One GPU judges several candidates at a time with --workers.');
   return ids;
 }
 

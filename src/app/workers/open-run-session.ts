@@ -20,5 +20,9 @@ export async function openRunSession(options: RunSessionOptions): Promise<Sessio
   if (queue !== undefined && replay === undefined)
     return (await import('./open-queue-pool.ts')).openQueuePool({ ...options, queue });
   const devices = chosenDevices(options);
-  return devices ? (await import('./open-local-pool.ts')).openLocalPool(devices, options) : openSession(options);
+  if (!devices) return openSession(options);
+  const [device] = devices as [string];
+  if (device.startsWith('cuda:') && devices.every((other) => other === device))
+    return (await import('./open-shared-gpu.ts')).openSharedGpu(device, devices.length, options);
+  return (await import('./open-local-pool.ts')).openLocalPool(devices, options);
 }

@@ -31,6 +31,7 @@ export async function runWorker(request: WorkerRequest): Promise<number> {
   if (request.queue === undefined) throw queueMissing();
   const access = queueAccess(request.queue, process.env);
   const devices = chosenDevices({ device: request.device, workers: request.workers }) ?? [request.device];
+  refuseTwice(devices, request.workers);
   await checkQueue(access);
   await using folder = openTemporaryFolder();
   const fetchProblem = createProblemFetcher(folder.path);
@@ -145,3 +146,16 @@ const queueMissing = (): WarpsmithError =>
     expected: '--queue redis://host:6379',
     hint: 'For several processes on this machine, no worker is needed: optimize --workers 2.',
   });
+
+/** A job is judged in a process of its own, and a GPU has one. */
+function refuseTwice([device, other]: readonly string[], workers: string | undefined): void {
+  if (device !== other || !device!.startsWith('cuda:')) return;
+  throw new WarpsmithError({
+    code: 'conflicting-options',
+    message: `A GPU judges one candidate of a queue at a time.`,
+    path: '--workers',
+    received: `--device ${device} --workers ${workers}`,
+    expected: '--workers with a virtual device',
+    hint: 'Leave --workers out. `optimize --device cuda:0 --workers 2` judges two at a time.',
+  });
+}

@@ -6,6 +6,7 @@ import type {
   Draw,
   EnergyOutcome,
   Fill,
+  GpuUse,
   MeasuringDevice,
   ReadRange,
   Replay,
@@ -28,6 +29,7 @@ const TIME_MARGIN_MS = 250;
 /** Arenas, trusted device code, graphs and the event clock of a real GPU, through its worker. */
 export class CudaMeasuringDevice implements MeasuringDevice {
   readonly l2Bytes: number;
+  readonly use: GpuUse;
   readonly #client: WorkerClient;
   readonly #handles: Handles;
   readonly #transfers: Transfers;
@@ -38,6 +40,7 @@ export class CudaMeasuringDevice implements MeasuringDevice {
 
   constructor(client: WorkerClient, handles: Handles, board: PeakSubject, l2Bytes: number) {
     this.#client = client;
+    this.use = client.use;
     this.#handles = handles;
     this.#transfers = new Transfers(client, handles);
     this.#board = board;
@@ -131,9 +134,9 @@ export class CudaMeasuringDevice implements MeasuringDevice {
   }
 
   async peaks(): Promise<MeasuredPeaks> {
-    this.#peaks ??= await knownPeaks(this.#board, () =>
-      this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() }),
-    );
+    const measure = () => this.#client.housekeeping('measurePeaks', { libraryFolders: cudaLibraryFolders() });
+    // Another process that shares the GPU may be about to keep them.
+    this.#peaks ??= await this.use.alone(() => knownPeaks(this.#board, measure));
     return this.#peaks;
   }
 

@@ -2,22 +2,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import type { GpuUse } from '../../core/measuring-device.ts';
 import { tryLockFile } from '../../ffi/file-lock.ts';
 import { specFromAttributes } from '../../hardware/spec-from-attributes.ts';
 import { CudaDevice } from './cuda-device.ts';
+import { SharedGpu } from './shared-gpu.ts';
 import { WorkerClient } from './worker-client.ts';
 
 /**
  * Opens a GPU by its ordinal and reserves it for this process until it is closed.
- * @param options.shared skip the lock: for a second worker of a process that holds it.
  * @throws WarpsmithError `missing-library`, `unknown-device`, `device-busy`, `device-failed`.
  */
-export async function openCudaDevice(ordinal: number, options: { shared?: boolean } = {}): Promise<CudaDevice> {
-  const client = new WorkerClient(ordinal);
+export async function openCudaDevice(ordinal: number): Promise<CudaDevice> {
+  const client = new WorkerClient(ordinal, new SharedGpu());
+  // Takes the lock before it creates a context, so as not to disturb another process that measures.
+  return openWith(client, async () => lockGpu((await client.identify()).uuid, `cuda:${ordinal}`));
+}
+
+/** A second worker, with a context of its own, of a GPU that this process has opened. Errors as {@link openCudaDevice}. */
+export const openSecondWorker = (ordinal: number, use: GpuUse): Promise<CudaDevice> =>
+  openWith(new WorkerClient(ordinal, use), async () => () => {});
+
+/** @param reserve gives what ends the reservation. */
+async function openWith(client: WorkerClient, reserve: () => Promise<() => void>): Promise<CudaDevice> {
   let release = () => {};
   try {
-    // Takes the lock before it creates a context, so as not to disturb another process that measures.
-    if (!options.shared) release = await lockGpu((await client.identify()).uuid, `cuda:${ordinal}`);
+    release = await reserve();
     const { info, maximumSmClockMhz } = await client.open();
     return new CudaDevice(client, info, specFromAttributes({ ...info, maximumSmClockMhz }), release);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { Tally } from '../../core/device-tally.ts';
 import { EXIT, WarpsmithError } from '../../core/errors.ts';
+import type { GpuUse } from '../../core/measuring-device.ts';
 import { entryFile } from '../../process/entry-file.ts';
 import { gpuEnvironment } from '../../process/gpu-environment.ts';
 import { SharedScratch } from '../../process/shared-scratch.ts';
@@ -37,6 +38,7 @@ export interface Generation {
  * old one is gone; a handle's {@link Generation} shows this.
  */
 export class WorkerClient {
+  readonly use: GpuUse;
   readonly #ordinal: number;
   #process: WorkerProcess | undefined;
   #opening: Promise<OpenedGpu> | undefined;
@@ -52,8 +54,10 @@ export class WorkerClient {
   /** Shared with every worker, one after the other. */
   readonly scratch = SharedScratch.open();
 
-  constructor(ordinal: number) {
+  /** @param use shared with all workers of the GPU. */
+  constructor(ordinal: number, use: GpuUse) {
     this.#ordinal = ordinal;
+    this.use = use;
   }
 
   /** The worker that gets the next command, if it is running. */
@@ -76,7 +80,11 @@ export class WorkerClient {
   }
 
   /** Runs the first command of a worker. Starts a worker if there is none, and ends it if the command fails. */
-  async #first<T>(act: () => Promise<T>): Promise<T> {
+  #first<T>(act: () => Promise<T>): Promise<T> {
+    return this.use.beside(() => this.#firstNow(act));
+  }
+
+  async #firstNow<T>(act: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new Error('the device is closed');
     this.#noticeEnd();
     if (this.#process === undefined) {
@@ -99,27 +107,31 @@ export class WorkerClient {
    * @throws WorkerProcessEnded if the worker ended before it answered; WarpsmithError for problems that the user can solve,
    * or if the driver fails.
    */
-  async command<C extends CommandName>(
+  command<C extends CommandName>(
     command: C,
     take: Commands[C]['take'],
     timeoutMs: number = HOUSEKEEPING_TIMEOUT_MS,
   ): Promise<Commands[C]['give']> {
-    await this.open();
-    this.#sendGathered();
-    return this.#send(command, take, timeoutMs);
+    return this.use.beside(async () => {
+      await this.open();
+      this.#sendGathered();
+      return this.#send(command, take, timeoutMs);
+    });
   }
 
   /**
    * The same for commands that run no candidate's code. If the worker ends, the device has failed. Those that are asked for at once go
    * together in one message, before whatever is asked for after them.
    */
-  async housekeeping<C extends CommandName>(command: C, take: Commands[C]['take']): Promise<Commands[C]['give']> {
-    try {
-      await this.open();
-      return (await this.#gather({ command, take } as CommandMessage)) as Commands[C]['give'];
-    } catch (error) {
-      throw asUserError(error, command);
-    }
+  housekeeping<C extends CommandName>(command: C, take: Commands[C]['take']): Promise<Commands[C]['give']> {
+    return this.use.beside(async () => {
+      try {
+        await this.open();
+        return (await this.#gather({ command, take } as CommandMessage)) as Commands[C]['give'];
+      } catch (error) {
+        throw asUserError(error, command);
+      }
+    });
   }
 
   #gather(message: CommandMessage): Promise<unknown> {

@@ -54,9 +54,9 @@ async function startBaselines(
   { device, oracle }: GpuInstrumentsOptions,
   problem: Problem,
 ): Promise<BaselineWorker | string> {
-  const { uuid } = device.identity;
+  const gpu = { uuid: device.identity.uuid, use: device.measuring!.use };
   try {
-    return await BaselineWorker.start({ problem, oracle, gpu: uuid !== undefined ? { uuid } : undefined });
+    return await BaselineWorker.start({ problem, oracle, gpu });
   } catch (error) {
     if (error instanceof WarpsmithError) return [error.message, error.details.hint].filter(Boolean).join(' ');
     throw error;

@@ -70,6 +70,7 @@ export async function measureCandidate(request: MeasureCandidateRequest): Promis
     seed,
     secret,
     state: () => device.measuring!.state(),
+    use: device.measuring!.use,
     signal,
   });
   const measurement = measured.measurements.get(candidate.name);

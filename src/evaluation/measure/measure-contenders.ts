@@ -1,4 +1,5 @@
 import type { GpuState, MeasuredBlock, Measurement, MeasurementConditions, Tier } from '../../core/measurement.ts';
+import type { GpuUse } from '../../core/measuring-device.ts';
 import type { FailureStatus } from '../../core/status.ts';
 import { assessBlock } from '../../stats/assess-block.ts';
 import { unsteadyBaselines } from '../../stats/baseline-steadiness.ts';
@@ -26,6 +27,8 @@ export interface MeasureRequest {
   readonly secret?: number;
   /** What NVML says now. */
   readonly state: () => Promise<GpuState>;
+  /** Others that use the GPU. */
+  readonly use: GpuUse;
   readonly signal?: AbortSignal;
 }
 
@@ -111,7 +114,7 @@ class Measuring {
       if (attempt >= MOST_ATTEMPTS_RATIO * this.#limits.mostBlocks) break;
       if (counted >= this.#limits.fewestBlocks && performance.now() - startMs > this.#limits.capMs) break;
       this.#request.signal?.throwIfAborted();
-      await this.#block(attempt);
+      await this.#request.use.alone(() => this.#block(attempt));
       if (this.#kept.isFull) await this.#judgeKept();
     }
     await this.#judgeKept();
@@ -132,7 +135,7 @@ class Measuring {
       const medians: number[] = [];
       for (let number = 0; number < this.#limits.spotCheckBlocks && this.#goesOn(); number++) {
         this.#request.signal?.throwIfAborted();
-        const samples = await this.#alone(contender, number);
+        const samples = await this.#request.use.alone(() => this.#alone(contender, number));
         if (samples.length > 0) medians.push(median(samples));
       }
       if (medians.length > 0) aloneNs.set(contender.name, medians);
@@ -196,7 +199,7 @@ class Measuring {
 
   async #enter(contender: Contender): Promise<void> {
     if (this.#deviceIsLost) return;
-    const estimate = await orDeviceTrouble(contender.estimateNs());
+    const estimate = await orDeviceTrouble(this.#request.use.alone(() => contender.estimateNs()));
     if (!estimate.ok) return this.#leave(contender.name, estimate);
     const { ns: sequenceNs, eagerNs } = estimate;
     this.#entrants.push({ contender, sequenceNs, ring: NO_RING, eagerNs, blocks: [], rerunCount: 0 });

@@ -42,10 +42,13 @@ export async function measureEnergy(request: EnergyRequest): Promise<Energy> {
   let attempts = 0;
   while (blocks.length < LEAST_BLOCKS_FOR_VERDICT && attempts < MOST_ATTEMPTS) {
     signal?.throwIfAborted();
-    const before = await measuring.state();
-    const block = await measureBlock(request, rings, attempts++);
+    const { before, block, after } = await measuring.use.alone(async () => ({
+      before: await measuring.state(),
+      block: await measureBlock(request, rings, attempts++),
+      after: await measuring.state(),
+    }));
     if ('why' in block) return { unavailable: block.why };
-    const assessed = assessBlock(before, await measuring.state());
+    const assessed = assessBlock(before, after);
     for (const disturbance of assessed.disturbances) disturbances.add(disturbance);
     if (assessed.discarded === undefined) blocks.push(block);
   }
@@ -72,7 +75,7 @@ export async function measureEnergy(request: EnergyRequest): Promise<Energy> {
 async function ringsFor({ measuring, contenders, cache }: EnergyRequest): Promise<RingPlan[] | string> {
   const subjects: { slotBytes: number; sequenceNs: number }[] = [];
   for (const { name, slotBytes, estimateNs } of contenders) {
-    const estimate = await orDeviceTrouble(estimateNs());
+    const estimate = await orDeviceTrouble(measuring.use.alone(estimateNs));
     if (!estimate.ok) return `${name}: ${estimate.reason}`;
     subjects.push({ slotBytes, sequenceNs: estimate.ns });
   }

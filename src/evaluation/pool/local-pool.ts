@@ -40,6 +40,8 @@ export class LocalPool implements Evaluator {
   readonly #waiting: Waiting[] = [];
   /** Ids of candidates, and who compiles them ahead or has compiled them. If its process ends, nobody knows how far it came. */
   readonly #prepared = new Map<string, Seat>();
+  /** Ids of candidates, and who judged them last: it has verified them, and may have loaded what they need. */
+  readonly #judgedBy = new Map<string, Seat>();
   #isClosed = false;
   /** All requests are about one. */
   #problem: Problem | undefined;
@@ -102,14 +104,20 @@ export class LocalPool implements Evaluator {
   }
 
   #assign(): void {
-    for (const seat of this.#seats) {
-      if (this.#waiting.length === 0) return;
-      if (!this.#busy.has(seat) && !this.#retired.has(seat)) void this.#work(seat, this.#waiting.shift()!);
+    const idle = this.#seats.filter((seat) => !this.#busy.has(seat) && !this.#retired.has(seat));
+    while (idle.length > 0 && this.#waiting.length > 0) {
+      const waiting = this.#waiting.shift()!;
+      const { candidate, thorough = false } = waiting.request;
+      // A confirmation verifies anew, and is the first device's.
+      const knows = thorough ? 0 : idle.indexOf(this.#judgedBy.get(candidate.id)!);
+      const [seat] = idle.splice(Math.max(0, knows), 1);
+      void this.#work(seat!, waiting);
     }
   }
 
   async #work(seat: Seat, waiting: Waiting): Promise<void> {
     this.#busy.add(seat);
+    this.#judgedBy.set(waiting.request.candidate.id, seat);
     try {
       waiting.request.signal?.throwIfAborted();
       const evaluation = await seat.evaluate(waiting.request);
@@ -124,6 +132,7 @@ export class LocalPool implements Evaluator {
 
   #lose(seat: Seat, waiting: Waiting, error: unknown): void {
     const { request } = waiting;
+    this.#judgedBy.delete(request.candidate.id);
     if (error instanceof WorkerProcessEnded) this.#forgetPrepared(seat);
     if (!(error instanceof WorkerProcessEnded) || request.signal?.aborted || this.#isClosed) {
       waiting.reject(error);

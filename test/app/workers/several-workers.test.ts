@@ -76,11 +76,13 @@ describe('the devices of a run', () => {
     expect(chosen('cuda:0')).toBeUndefined();
     expect(chosen('cuda:0, cuda:2')).toEqual(['cuda:0', 'cuda:2']);
     expect(chosen('cuda:0,cuda:2', 2)).toEqual(['cuda:0', 'cuda:2']);
+    expect(chosen('cuda:0', 1)).toBeUndefined();
+    expect(chosen('cuda:0', 2)).toEqual(['cuda:0', 'cuda:0']);
     expect(chosenDevices({ device: 'recorded', replay: 'x', workers: '2' })).toBeUndefined();
   });
 
   it.each([
-    ['cuda:0', 2, 'conflicting-options'],
+    ['cuda:0,cuda:1', 4, 'conflicting-options'],
     ['cuda:0,cuda:1', 3, 'conflicting-options'],
     ['cuda:0,cuda:0', undefined, 'bad-option-value'],
     ['virtual:l4,virtual:l4', undefined, 'bad-option-value'],

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { tallyBetween } from '../../../src/core/device-tally.ts';
 import type { DeviceBuffer, LoadedModule } from '../../../src/core/device-values.ts';
 import type { LaunchPlan, PlannedArgument, PlannedLaunch, PlannedStep } from '../../../src/core/launch-plan.ts';
-import type { ReplayRound } from '../../../src/core/measuring-device.ts';
+import { type ReplayRound, UNSHARED } from '../../../src/core/measuring-device.ts';
 import type { CudaDevice } from '../../../src/devices/cuda/cuda-device.ts';
-import { lockGpu, openCudaDevice } from '../../../src/devices/cuda/open-cuda-device.ts';
+import { lockGpu, openCudaDevice, openSecondWorker } from '../../../src/devices/cuda/open-cuda-device.ts';
 import { processTree } from '../../../src/process/process-tree.ts';
 import { eventually } from '../../process/processes.ts';
 import {
@@ -383,7 +383,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
 
   describe('measuring', () => {
     it('knows what a replay takes beside its launches, asked before anything else', async () => {
-      const fresh = await openCudaDevice(0, { shared: true });
+      const fresh = await openSecondWorker(0, UNSHARED);
       // The stub's clock counts kernels only.
       expect(await fresh.measuring.replayOverheadNs()).toBe(0);
       await fresh.close();
@@ -707,7 +707,7 @@ describe.skipIf(noStub)(`a CUDA device over a stub driver${noStub ? ` (${noStub}
     await expect(lockGpu(device.identity.uuid!, 'cuda:0', 100)).rejects.toMatchObject({
       details: { code: 'device-busy', message: expect.stringContaining(`process ${process.pid}`) },
     });
-    const reference = await openCudaDevice(0, { shared: true });
+    const reference = await openSecondWorker(0, device.measuring.use);
     await reference.close();
   });
 

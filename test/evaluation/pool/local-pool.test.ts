@@ -193,3 +193,16 @@ describe('what compiles ahead', () => {
     },
   );
 });
+
+it('a candidate that is judged once more goes to who knows it, if that one is idle', async () => {
+  const [one, other] = [seat('cuda:0'), seat('cuda:1')];
+  const pool = new LocalPool([one, other]);
+  await all(pool, 'a', 'b');
+  await all(pool, 'b');
+  expect([one.asked, other.asked]).toEqual([['a'], ['b', 'b']]);
+  await all(pool, 'b', 'b');
+  expect([one.asked, other.asked]).toEqual([
+    ['a', 'b'],
+    ['b', 'b', 'b'],
+  ]);
+});

@@ -4,6 +4,7 @@ import type { CompiledCode } from '../../../core/compiled-code.ts';
 import { EXIT, WarpsmithError } from '../../../core/errors.ts';
 import type { BaselineMeasurement } from '../../../core/evaluation.ts';
 import type { LaunchPlan, PlannedBuffer } from '../../../core/launch-plan.ts';
+import { type GpuUse, UNSHARED } from '../../../core/measuring-device.ts';
 import { rememberedAt } from '../../../core/once-for.ts';
 import { expandBuffers } from '../../../core/plan/expand-buffers.ts';
 import type { Dimensions, Problem, Workload } from '../../../core/problem.ts';
@@ -28,7 +29,7 @@ export interface BaselineWorkerRequest {
   /** Where baselines get what their outputs must be. */
   readonly oracle: ExpectationCache;
   /** The GPU on which candidates are measured; the worker sees no other. */
-  readonly gpu?: { readonly uuid: string };
+  readonly gpu?: { readonly uuid: string | undefined; readonly use: GpuUse };
   /** Path or name; `WARPSMITH_PYTHON` or `python3` when absent. */
   readonly python?: string;
   readonly limits?: Partial<SessionLimits>;
@@ -86,6 +87,7 @@ export class BaselineWorker {
       python: findPython(PYTHON_FOR_BASELINES, request.python),
       baselineFile,
       gpuUuid: request.gpu?.uuid,
+      use: request.gpu?.use ?? UNSHARED,
       backendFile: request.backendFile,
       limits: { ...DEFAULT_LIMITS, ...request.limits },
     };
@@ -199,7 +201,7 @@ const prepareKernel = (
 
 /** Whether the worker sees another GPU than the one on which candidates are measured; false if either is unknown. */
 const otherGpu = ({ gpu }: BaselineWorkerRequest, { gpuUuid }: Versions): string | undefined =>
-  gpu === undefined || gpuUuid === undefined || digitsOf(gpuUuid) === digitsOf(gpu.uuid)
+  gpu?.uuid === undefined || gpuUuid === undefined || digitsOf(gpuUuid) === digitsOf(gpu.uuid)
     ? undefined
     : `PyTorch runs on ${gpuUuid}, candidates are measured on ${gpu.uuid}`;
 

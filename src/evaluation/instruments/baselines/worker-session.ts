@@ -1,3 +1,4 @@
+import type { GpuUse } from '../../../core/measuring-device.ts';
 import { LineProcess, type LineProcessEnd } from '../../../process/line-process.ts';
 import { packageFolder } from '../../../process/package-folder.ts';
 import type { ContenderFailure } from '../../measure/contender.ts';
@@ -13,6 +14,8 @@ export interface SessionOptions {
   /** A Python file with another backend than PyTorch's; for tests. */
   readonly backendFile?: string | undefined;
   readonly limits: SessionLimits;
+  /** What else uses the GPU. */
+  readonly use: GpuUse;
 }
 
 /** Wall-clock limits in ms. */
@@ -74,7 +77,7 @@ export class WorkerSession {
 
   /** Asks one thing after the other; starts the process first where there is none. */
   request(request: SessionRequest): Promise<SessionAnswer | SessionFailure> {
-    const outcome = this.#previous.then(() => this.#request(request));
+    const outcome = this.#previous.then(() => this.#options.use.beside(() => this.#request(request)));
     this.#previous = outcome;
     return outcome;
   }

@@ -46,20 +46,21 @@ export async function diagnoseOnGpu(subject: ProfileSubject, ordinal: number): P
 }
 
 function profileSubject(subject: ProfileSubject, ordinal: number): Promise<ProfileOutcome> {
-  const { oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
+  const { device, oracle, problem, workload, seed, module, plan, level, candidate, keepReportIn, signal } = subject;
   const { dimensions, cache } = workload;
-  return profile({
+  const request = {
     ordinal,
     code: module.code,
     plan,
     contents: oracle.check({ problem, seed, dimensions, generatorSet: DECLARED }).inputs.bytes,
     level,
-    cacheControl: cache === 'cold' ? 'all' : 'none',
+    cacheControl: cache === 'cold' ? ('all' as const) : ('none' as const),
     resources: module.resources,
     sources: candidate.kernel.sources,
     keepReportIn,
     signal,
-  });
+  };
+  return device.measuring!.use.alone(() => profile(request));
 }
 
 function fromCounters(

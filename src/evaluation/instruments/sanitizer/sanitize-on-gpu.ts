@@ -29,5 +29,6 @@ export async function sanitizeOnGpu(
   const { dimensions } = workload;
   const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
   const timed = sanitizerBursts({ problem, plan, dimensions, seed, sequenceNs, share });
-  return { sanitizer: await sanitize({ ordinal, code: module.code, checks, timed, signal }) };
+  const { use } = device.measuring!;
+  return { sanitizer: await use.beside(() => sanitize({ ordinal, code: module.code, checks, timed, signal })) };
 }

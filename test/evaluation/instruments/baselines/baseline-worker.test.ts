@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { CompiledCode } from '../../../../src/core/compiled-code.ts';
+import { UNSHARED } from '../../../../src/core/measuring-device.ts';
 import { expandPlan } from '../../../../src/core/plan/expand-plan.ts';
 import type { Workload } from '../../../../src/core/problem.ts';
 import {
@@ -158,7 +159,7 @@ describe.skipIf(!python)('a baseline worker', () => {
   });
 
   it('sees the one GPU that candidates are measured on', async () => {
-    const worker = await start({ gpu: { uuid: 'GPU-0000abcd-0000-1111-2222-333344445555' } });
+    const worker = await start({ gpu: { uuid: 'GPU-0000abcd-0000-1111-2222-333344445555', use: UNSHARED } });
     expect(worker.versions.gpuUuid).toBe('GPU-0000abcd-0000-1111-2222-333344445555');
   });
 
