@@ -77,6 +77,18 @@ export const sanitizerSchema = z
       ),
     version: z.string().nullable(),
     tools: z.array(sanitizerTool),
+    doubt: z
+      .strictObject({
+        reason: z.literal('partial-barriers'),
+        clearedBy: z
+          .string()
+          .describe('A virtual GPU whose race checker followed the candidate and found no race.')
+          .optional(),
+      })
+      .describe(
+        'All errors are racecheck’s, and the code has barriers of some of a CTA’s threads, of which racecheck is known to lose track.',
+      )
+      .optional(),
   })
   .meta({ id: 'Sanitizer' });
 

@@ -16,7 +16,7 @@ export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenW
   const known = new Map<string, Evaluation>();
   const watch = async (watching: Evaluator, request: EvaluationRequest): Promise<Evaluation> => {
     const key = keyOf(request);
-    const seen = known.get(key) ?? (await watching.evaluate(watchedPart(request)));
+    const seen = known.get(key) ?? (await watching.evaluate(request));
     known.set(key, seen);
     return seen;
   };
@@ -24,13 +24,15 @@ export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenW
     ...evaluator,
     async evaluate(request) {
       const found = await evaluator.evaluate(request);
-      if (!request.watched || found.status !== 'passed') return found;
+      const isDoubted = found.sanitizer?.doubt !== undefined;
+      if (found.status !== 'passed' || !(request.watched || isDoubted)) return found;
       const startMs = performance.now();
       watcher ??= openWatcher();
       const watching = await watcher;
-      if (typeof watching === 'string') return withUnseen(found, { reason: watching });
-      const seen = await watch(watching, request);
-      return withElapsed(withSeen(found, seen), performance.now() - startMs);
+      const seen =
+        typeof watching === 'string' ? watching : await watch(watching, watchedPart(request, request.watched ?? false));
+      const told = request.watched ? withSeen(found, seen) : found;
+      return withElapsed(isDoubted ? withRacesSeen(told, seen) : told, performance.now() - startMs);
     },
     async close() {
       await evaluator.close();
@@ -40,16 +42,22 @@ export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenW
   };
 }
 
-const keyOf = ({ problem, candidate, workload, seed }: EvaluationRequest): string =>
-  JSON.stringify([problem.folder, problem.file.name, candidate.id, valuesKey(workload.dimensions), seed]);
+const keyOf = ({ problem, candidate, workload, seed, thorough }: EvaluationRequest): string =>
+  JSON.stringify([problem.folder, problem.file.name, candidate.id, valuesKey(workload.dimensions), seed, thorough]);
 
 /** Of the workload itself, whose shape may be far too large for a virtual GPU, it runs about so many CTAs. */
 export const SAMPLED_CTAS = 32;
 
-/** What a virtual GPU is asked: nothing about times, profiles and baselines, and no shapes as large as users' own, which the GPU ran. */
-const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }: EvaluationRequest) => ({
+/**
+ * What a virtual GPU is asked: nothing about times, profiles and baselines, and no shapes as large as users' own, which the GPU ran. Races
+ * show in the usual checks, which the sanitizer's are among.
+ */
+const watchedPart = (
+  { problem, candidate, workload, seed, id, signal, onStage }: EvaluationRequest,
+  thorough: boolean,
+) => ({
   ...{ problem, candidate, workload, seed, id, signal, onStage },
-  thorough: true,
+  thorough,
   sampleCtas: SAMPLED_CTAS,
 });
 
@@ -57,7 +65,8 @@ const watchedPart = ({ problem, candidate, workload, seed, id, signal, onStage }
 const SHOWN_WRONG: readonly EvaluationStatus[] = ['wrong', 'unsafe'];
 
 /** What passed on a GPU, with what its conditions did on a virtual one; or what the virtual one found wrong. */
-function withSeen(found: Evaluation, seen: Evaluation): Evaluation {
+function withSeen(found: Evaluation, seen: Evaluation | string): Evaluation {
+  if (typeof seen === 'string') return withUnseen(found, { reason: seen });
   const { status, reason, failedCheck, fault, writer, correctness } = seen;
   const on = seen.device.id;
   if (SHOWN_WRONG.includes(status)) {
@@ -75,6 +84,15 @@ function withSeen(found: Evaluation, seen: Evaluation): Evaluation {
   const conditions = passedAllChecks(seen) && seen.coverage?.conditions;
   if (!conditions) return withUnseen(found, { reason: `${on} says ${status}: ${reason}`, code: NOT_WATCHED });
   return { ...found, coverage: { ...found.coverage!, conditions: { ...conditions, seenOn: on } } };
+}
+
+/** What passed on a GPU and racecheck reported, where the race checker of a virtual one followed it through the usual checks; or what that found. */
+function withRacesSeen(found: Evaluation, seen: Evaluation | string): Evaluation {
+  const { sanitizer } = found;
+  if (typeof seen === 'string' || sanitizer?.doubt === undefined) return found;
+  if (SHOWN_WRONG.includes(seen.status)) return withSeen(found, seen);
+  if (!passedAllChecks(seen)) return found;
+  return { ...found, sanitizer: { ...sanitizer, doubt: { ...sanitizer.doubt, clearedBy: seen.device.id } } };
 }
 
 /** How a verification ends that passed all checks beside a sample of the workload's CTAs; a launch may lack what CTAs left out, or take too long. */

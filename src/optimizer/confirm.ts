@@ -235,12 +235,18 @@ function clearedBy(
   described: string,
 ): Judgement {
   const why = sanitizerText(evaluation);
+  const clearedBy = evaluation.sanitizer?.doubt?.clearedBy;
+  if (sanitizer === 'errors' && clearedBy !== undefined && !requireSanitizer)
+    return { outcome: 'accepted, unsanitized', reason: `${described}; ${contradictedBy(clearedBy)}; ${why}` };
   if (sanitizer === 'errors') return { outcome: 'refused', reason: `the sanitizer found errors: ${why}` };
   if (sanitizer === 'clean') return { outcome: 'accepted', reason: described };
   return requireSanitizer
     ? { outcome: 'refused', reason: `the sanitizer is required and has not cleared it: ${why}` }
     : { outcome: 'accepted, unsanitized', reason: `${described}; ${why}` };
 }
+
+const contradictedBy = (by: string): string =>
+  `racecheck, which loses track of barriers of some of a CTA's threads, reported races; the race checker of ${by} followed it and found none`;
 
 /** Why the sanitizer did not call a kernel clean. */
 const sanitizerText = ({ sanitizer }: Evaluation): string =>

@@ -16,6 +16,8 @@ export interface ModuleTraits {
   readonly specialRegisters: readonly string[];
   /** Instructions and modifiers that control which lines L2 keeps: `createpolicy`, `evict_last`, `prefetch`. */
   readonly cacheHints: readonly string[];
+  /** Whether threads wait at barriers that not all of a CTA's threads share: named ones, or with a number of threads. */
+  readonly hasPartialBarriers: boolean;
   /** Kernels that may wait for the launch before: their code has `griddepcontrol.wait`, or calls a function that may. */
   readonly waitingKernels: readonly string[];
 }
@@ -42,6 +44,7 @@ export function readTraits(ptx: string): ModuleTraits {
     externalFunctions: externalFunctions(tokens),
     specialRegisters: specialRegisters(tokens),
     cacheHints: cacheHints(tokens),
+    hasPartialBarriers: tokens.some((_, index) => isPartialBarrier(tokens, index)),
     waitingKernels: waitingKernels(tokens),
   };
 }
@@ -184,6 +187,15 @@ const cacheHints = (tokens: readonly Token[]): string[] => [
       .flatMap(({ text }) => text.split(/\.|::/).filter((part) => HINTS.test(part))),
   ),
 ];
+
+const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?$/;
+
+/** Any barrier but `bar.sync 0;`, which is `__syncthreads()`. */
+const isPartialBarrier = (tokens: readonly Token[], index: number): boolean => {
+  const { kind, text } = tokens[index]!;
+  if (kind !== 'word' || !BARRIER.test(text)) return false;
+  return tokens[index + 1]?.text !== '0' || tokens[index + 2]?.text !== ';';
+};
 
 const MAY_WAIT = /^(?:griddepcontrol\.wait|call(?:\..*)?)$/;
 

@@ -139,6 +139,12 @@ export function readCode(code: CompiledCode): CodeReading {
   };
 }
 
+/** See {@link ModuleTraits}; false where its PTX is not known. */
+export function hasPartialBarriers(code: CompiledCode): boolean {
+  const traits = traitsOf(code);
+  return isRead(traits) && traits.hasPartialBarriers;
+}
+
 /** What was made of a module's PTX; undefined if it has none. */
 type Read = ModuleTraits | PtxSyntaxError | undefined;
 

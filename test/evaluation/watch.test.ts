@@ -126,3 +126,46 @@ it('it is asked for what it can judge, once for all measurements, and never abou
   expect(await failing.evaluate(toy)).toEqual(evaluation({ status: 'wrong' }));
   expect(seen.asked).toHaveLength(2);
 });
+
+describe('what only racecheck reported, of a kernel whose barriers it loses track of', () => {
+  const doubt = { reason: 'partial-barriers' } as const;
+  const sanitizer = { outcome: 'errors' as const, version: null, tools: [], doubt };
+  const unwatched = { ...toy, watched: false };
+  const conditions = { count: 0, libraryDecisions: 0, oneWay: [] };
+  const judgedBy = (seen: Partial<Evaluation>) => {
+    const virtual = answering({ device: VIRTUAL, coverage: { ...COVERAGE, conditions }, ...seen });
+    const evaluator = createWatchingEvaluator(answering({ sanitizer }), async () => virtual);
+    return { virtual, evaluator };
+  };
+
+  it('is followed by a race checker in the usual checks; if that finds none, this is noted beside it', async () => {
+    const { virtual, evaluator } = judgedBy({});
+    const found = await evaluator.evaluate(unwatched);
+    expect(virtual.asked).toMatchObject([{ thorough: false }]);
+    expect(found.sanitizer).toEqual({ ...sanitizer, doubt: { ...doubt, clearedBy: 'virtual:h200' } });
+    expect(found.coverage).toEqual(COVERAGE);
+  });
+
+  it('is unsafe if the race checker finds one', async () => {
+    const { evaluator } = judgedBy({ status: 'unsafe', reason: 'a race' });
+    expect(await evaluator.evaluate(unwatched)).toMatchObject({
+      status: 'unsafe',
+      reason: 'on virtual:h200, which judged it, too: a race',
+    });
+  });
+
+  it('stays as it is where the kernel does not run there, or there is no virtual GPU', async () => {
+    const { evaluator } = judgedBy({ status: 'unsupported', reason: 'tcgen05', coverage: undefined });
+    expect((await evaluator.evaluate(unwatched)).sanitizer).toEqual(sanitizer);
+    const alone = createWatchingEvaluator(answering({ sanitizer }), async () => 'No compiler was found.');
+    expect(await alone.evaluate(unwatched)).toMatchObject({ status: 'passed', sanitizer });
+  });
+
+  it('needs no second look where the candidate is watched anyway', async () => {
+    const { virtual, evaluator } = judgedBy({});
+    const found = await evaluator.evaluate(toy);
+    expect(virtual.asked).toMatchObject([{ thorough: true }]);
+    expect(found.sanitizer?.doubt?.clearedBy).toBe('virtual:h200');
+    expect(found.coverage?.conditions?.seenOn).toBe('virtual:h200');
+  });
+});

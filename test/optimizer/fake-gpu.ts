@@ -25,6 +25,7 @@ export interface Script {
   /** Ratio that a screen reads, where it differs from the true one. */
   screened?: Readonly<Record<string, number>>;
   sanitizer?: SanitizerReport['outcome'];
+  doubt?: SanitizerReport['doubt'];
   failsWhenConfirmed?: boolean;
   /** What a confirmation reads ÷ the true time. */
   confirmedShare?: number;
@@ -181,7 +182,9 @@ export const fakeGpu = (script: Script): Evaluator & { requests: EvaluationReque
           }),
         ...(request.energy && !fails && !deviceFails && !isAlone && { energy: energyOf(script, request) }),
         ...(request.sanitize &&
-          script.sanitizer && { sanitizer: { outcome: script.sanitizer, version: null, tools: [] } }),
+          script.sanitizer && {
+            sanitizer: { outcome: script.sanitizer, version: null, tools: [], doubt: script.doubt },
+          }),
         findings: [...findingsOf(script, request, ns)],
         elapsedMs: script.elapsedMs ?? { compile: 0, verify: 0, time: 0, total: 0 },
       } satisfies Evaluation;

@@ -29,6 +29,9 @@ const run = async (script: Script, options: Partial<OptimizeOptions> = {}) => {
   };
 };
 
+const DOUBT = { reason: 'partial-barriers' } as const;
+const CLEARED = { ...DOUBT, clearedBy: 'virtual:h200' };
+
 describe('a measured run', () => {
   it('screens beside the best, accepts beside the best, and keeps what is called faster', async () => {
     const { evaluator, result, confirmations } = await run({
@@ -114,6 +117,19 @@ describe('a measured run', () => {
     ['no sanitizer', {}, {}, 'accepted, unsanitized'],
     ['no sanitizer where it is required', {}, { requireSanitizer: true }, 'refused'],
     ['errors of the sanitizer', { sanitizer: 'errors' } as const, {}, 'refused'],
+    ['errors that are doubted, and that nobody cleared', { sanitizer: 'errors', doubt: DOUBT } as const, {}, 'refused'],
+    [
+      'errors that a race checker contradicts',
+      { sanitizer: 'errors', doubt: CLEARED } as const,
+      {},
+      'accepted, unsanitized',
+    ],
+    [
+      'errors that a race checker contradicts, where the sanitizer is required',
+      { sanitizer: 'errors', doubt: CLEARED } as const,
+      { requireSanitizer: true },
+      'refused',
+    ],
     ['wrong results when confirmed', { failsWhenConfirmed: true }, {}, 'refused'],
   ])('%s', async (_name, script, options, outcome) => {
     const { confirmations, result } = await run({ ns: { [START]: 1000, [LARGER]: 500 }, ...script }, options);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { CompiledCode } from '../../src/core/compiled-code.ts';
-import { hasWritableVariables, judgeModule, screenModule, stateOf } from '../../src/toolchains/module-policy.ts';
+import {
+  hasPartialBarriers,
+  hasWritableVariables,
+  judgeModule,
+  screenModule,
+  stateOf,
+} from '../../src/toolchains/module-policy.ts';
 import { ptxCode } from '../support/launch/launch-kernel.ts';
 import { entry, moduleText } from '../support/launch/ptx-text.ts';
 
@@ -235,5 +241,26 @@ describe('variables that can be put back', () => {
 
   it('none where there are none', () => {
     expect(variablesIn('.const .u32 c; .extern .global .u32 elsewhere;')).toBeUndefined();
+  });
+});
+
+describe('barriers of some of the threads of a CTA', () => {
+  it.each([
+    ['bar.sync 0;', false],
+    ['barrier.sync 0;', false],
+    ['bar.sync 1;', true],
+    ['bar.sync 0, 64;', true],
+    ['bar.sync %r1, 64;', true],
+    ['bar.arrive 2, 128;', true],
+    ['barrier.cta.sync.aligned 3, 96;', true],
+    ['bar.warp.sync -1;', false],
+    ['barrier.cluster.arrive.aligned;', false],
+    ['// bar.sync 1;', false],
+  ])('%s: %s', (body, isPartial) => {
+    expect(hasPartialBarriers(ptxCode(moduleText('', entry({ body }))))).toBe(isPartial);
+  });
+
+  it('are not known of machine code alone', () => {
+    expect(hasPartialBarriers(cubin(elf()))).toBe(false);
   });
 });

@@ -39,8 +39,14 @@ const OUTCOMES: Readonly<Record<SanitizerReport['outcome'], string>> = {
   unsanitized: 'unsanitized: a tool showed nothing, so the kernel is not known to be clean',
 };
 
-export const sanitizerLines = ({ outcome, version, tools }: SanitizerReport): string[] => [
+const doubtLine = ({ clearedBy }: NonNullable<SanitizerReport['doubt']>): string =>
+  clearedBy === undefined
+    ? 'racecheck is known to lose track of barriers of some of a CTA’s threads, which this kernel has; nothing has followed them instead'
+    : `racecheck is known to lose track of barriers of some of a CTA’s threads, which this kernel has; the race checker of ${clearedBy} found no race`;
+
+export const sanitizerLines = ({ outcome, version, tools, doubt }: SanitizerReport): string[] => [
   `compute-sanitizer ${version ?? '(absent)'}: ${OUTCOMES[outcome]}`,
+  ...(doubt === undefined ? [] : [doubtLine(doubt)]),
   ...tools.map(({ tool, outcome: found, errorCount, detail }) => {
     const count = errorCount > 0 ? `, ${formatCount(errorCount, 'error')}` : '';
     return `${tool}: ${found}${count}${detail === '' ? '' : `: ${detail}`}`;

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Evaluation } from '../../../core/evaluation.ts';
+import type { SanitizerReport } from '../../../core/profile.ts';
+import { hasPartialBarriers } from '../../../toolchains/module-policy.ts';
 import { planLaunches } from '../../launches/plan-launches.ts';
 import type { SanitizerSubject } from '../instruments.ts';
 import { sanitize } from './sanitize.ts';
@@ -30,5 +32,10 @@ export async function sanitizeOnGpu(
   const share = randomInt(SHARE_STEPS) / SHARE_STEPS;
   const timed = sanitizerBursts({ problem, plan, dimensions, seed, sequenceNs, share });
   const { use } = device.measuring!;
-  return { sanitizer: await use.beside(() => sanitize({ ordinal, code: module.code, checks, timed, signal })) };
+  const report = await use.beside(() => sanitize({ ordinal, code: module.code, checks, timed, signal }));
+  const isDoubtful = failsOnlyRacecheck(report) && hasPartialBarriers(module.code);
+  return { sanitizer: { ...report, doubt: isDoubtful ? { reason: 'partial-barriers' } : undefined } };
 }
+
+const failsOnlyRacecheck = ({ outcome, tools }: SanitizerReport): boolean =>
+  outcome === 'errors' && tools.every(({ tool, outcome: found }) => tool === 'racecheck' || found === 'clean');
