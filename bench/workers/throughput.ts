@@ -38,6 +38,8 @@ const { values } = parseArgs({
     evaluations: { type: 'string', default: '16' },
     rounds: { type: 'string', default: '2' },
     strategy: { type: 'string', default: 'random' },
+    /** How often the start is measured beside itself by each worker. */
+    'beside-itself': { type: 'string', default: '1' },
     output: { type: 'string' },
   },
 });
@@ -169,9 +171,9 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
     process.stderr.write(`${JSON.stringify(recording.rounds.at(-1))}\n`);
   }
 }
-const most = Math.max(...values.workers.split(',').map(Number));
-if (!isVirtual && most > 1) {
-  await using session = await openRunSession({ ...placeOf(most), trust: true });
+/** The start beside itself, as many at a time as there are workers: each judges one. */
+async function besideItself(workers: number): Promise<void> {
+  await using session = await openRunSession({ ...placeOf(workers), trust: true });
   const candidate = makeCandidate(start, {});
   const request = {
     problem,
@@ -181,13 +183,18 @@ if (!isVirtual && most > 1) {
     tier: 'accept',
     against: [{ name: 'start', candidate }],
   } as const;
-  // As many at a time as there are workers: each judges one.
-  const judged = await Promise.all(Array.from({ length: most }, () => session.evaluator.evaluate(request)));
-  for (const { device, comparisons } of judged)
-    recording.besideItself.push({
-      device: device.uuid ?? device.id,
-      verdict: comparisons?.[0]?.verdict ?? null,
-      ratio: comparisons?.[0]?.ratio ?? null,
-    });
+  for (let time = 0; time < Number(values['beside-itself']); time += 1) {
+    const judged = await Promise.all(Array.from({ length: workers }, () => session.evaluator.evaluate(request)));
+    for (const { device, comparisons } of judged)
+      recording.besideItself.push({
+        workers,
+        device: device.uuid ?? device.id,
+        verdict: comparisons?.[0]?.verdict ?? null,
+        ratio: comparisons?.[0]?.ratio ?? null,
+        intervalRatio: comparisons?.[0]?.intervalRatio ?? null,
+      });
+  }
   await save();
 }
+
+if (!isVirtual) for (const workers of values.workers.split(',').map(Number)) await besideItself(workers);

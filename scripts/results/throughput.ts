@@ -26,6 +26,9 @@ interface BesideItself {
   readonly device: string;
   readonly verdict: string | null;
   readonly ratio: number | null;
+  /** As many at a time; absent in older recordings. */
+  readonly workers?: number;
+  readonly intervalRatio?: readonly [number, number] | null;
 }
 
 /** docs/results/virtual-workers.json, gpu-workers.json, gpu-workers-ahead.json and those beside it, by bench/workers/throughput.ts. */

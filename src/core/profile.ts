@@ -84,6 +84,7 @@ export const sanitizerSchema = z
           .string()
           .describe('A virtual GPU whose race checker followed the candidate and found no race.')
           .optional(),
+        uncleared: z.string().describe('Why no race checker followed it.').optional(),
       })
       .describe(
         'All errors are racecheck’s, and the code has barriers of some of a CTA’s threads, of which racecheck is known to lose track.',

@@ -1,4 +1,5 @@
 import type { Evaluation, EvaluationRequest, Evaluator } from '../core/evaluation.ts';
+import type { SanitizerReport } from '../core/profile.ts';
 import type { EvaluationStatus } from '../core/status.ts';
 import { CONDITIONS, NOT_WATCHED } from '../core/unreached.ts';
 import { valuesKey } from '../core/values.ts';
@@ -89,10 +90,15 @@ function withSeen(found: Evaluation, seen: Evaluation | string): Evaluation {
 /** What passed on a GPU and racecheck reported, where the race checker of a virtual one followed it through the usual checks; or what that found. */
 function withRacesSeen(found: Evaluation, seen: Evaluation | string): Evaluation {
   const { sanitizer } = found;
-  if (typeof seen === 'string' || sanitizer?.doubt === undefined) return found;
-  if (SHOWN_WRONG.includes(seen.status)) return withSeen(found, seen);
-  if (!passedAllChecks(seen)) return found;
-  return { ...found, sanitizer: { ...sanitizer, doubt: { ...sanitizer.doubt, clearedBy: seen.device.id } } };
+  if (sanitizer?.doubt === undefined) return found;
+  if (typeof seen === 'object' && SHOWN_WRONG.includes(seen.status)) return withSeen(found, seen);
+  return { ...found, sanitizer: { ...sanitizer, doubt: { ...sanitizer.doubt, ...racesSeen(seen) } } };
+}
+
+function racesSeen(seen: Evaluation | string): Pick<NonNullable<SanitizerReport['doubt']>, 'clearedBy' | 'uncleared'> {
+  if (typeof seen === 'string') return { uncleared: seen };
+  const { device, status, reason } = seen;
+  return passedAllChecks(seen) ? { clearedBy: device.id } : { uncleared: `${device.id} says ${status}: ${reason}` };
 }
 
 /** How a verification ends that passed all checks beside a sample of the workload's CTAs; a launch may lack what CTAs left out, or take too long. */

@@ -235,10 +235,11 @@ function clearedBy(
   described: string,
 ): Judgement {
   const why = sanitizerText(evaluation);
-  const clearedBy = evaluation.sanitizer?.doubt?.clearedBy;
+  const { clearedBy, uncleared } = evaluation.sanitizer?.doubt ?? {};
   if (sanitizer === 'errors' && clearedBy !== undefined && !requireSanitizer)
     return { outcome: 'accepted, unsanitized', reason: `${described}; ${contradictedBy(clearedBy)}; ${why}` };
-  if (sanitizer === 'errors') return { outcome: 'refused', reason: `the sanitizer found errors: ${why}` };
+  const unseen = uncleared === undefined ? '' : `; no race checker of a virtual GPU followed it: ${uncleared}`;
+  if (sanitizer === 'errors') return { outcome: 'refused', reason: `the sanitizer found errors: ${why}${unseen}` };
   if (sanitizer === 'clean') return { outcome: 'accepted', reason: described };
   return requireSanitizer
     ? { outcome: 'refused', reason: `the sanitizer is required and has not cleared it: ${why}` }

@@ -156,9 +156,12 @@ describe('what only racecheck reported, of a kernel whose barriers it loses trac
 
   it('stays as it is where the kernel does not run there, or there is no virtual GPU', async () => {
     const { evaluator } = judgedBy({ status: 'unsupported', reason: 'tcgen05', coverage: undefined });
-    expect((await evaluator.evaluate(unwatched)).sanitizer).toEqual(sanitizer);
+    const uncleared = 'virtual:h200 says unsupported: tcgen05';
+    const stays = await evaluator.evaluate(unwatched);
+    expect(stays).toMatchObject({ status: 'passed', sanitizer: { outcome: 'errors', doubt: { ...doubt, uncleared } } });
     const alone = createWatchingEvaluator(answering({ sanitizer }), async () => 'No compiler was found.');
-    expect(await alone.evaluate(unwatched)).toMatchObject({ status: 'passed', sanitizer });
+    const told = await alone.evaluate(unwatched);
+    expect(told.sanitizer?.doubt).toEqual({ ...doubt, uncleared: 'No compiler was found.' });
   });
 
   it('needs no second look where the candidate is watched anyway', async () => {

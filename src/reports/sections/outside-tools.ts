@@ -39,10 +39,12 @@ const OUTCOMES: Readonly<Record<SanitizerReport['outcome'], string>> = {
   unsanitized: 'unsanitized: a tool showed nothing, so the kernel is not known to be clean',
 };
 
-const doubtLine = ({ clearedBy }: NonNullable<SanitizerReport['doubt']>): string =>
+const LOSES_TRACK = 'racecheck is known to lose track of barriers of some of a CTA’s threads, which this kernel has';
+
+const doubtLine = ({ clearedBy, uncleared }: NonNullable<SanitizerReport['doubt']>): string =>
   clearedBy === undefined
-    ? 'racecheck is known to lose track of barriers of some of a CTA’s threads, which this kernel has; nothing has followed them instead'
-    : `racecheck is known to lose track of barriers of some of a CTA’s threads, which this kernel has; the race checker of ${clearedBy} found no race`;
+    ? `${LOSES_TRACK}; no race checker followed it: ${uncleared ?? 'none was asked'}`
+    : `${LOSES_TRACK}; the race checker of ${clearedBy} found no race`;
 
 export const sanitizerLines = ({ outcome, version, tools, doubt }: SanitizerReport): string[] => [
   `compute-sanitizer ${version ?? '(absent)'}: ${OUTCOMES[outcome]}`,
