@@ -49,6 +49,18 @@ const rounded = (value: number): number => Number(value.toFixed(2));
 const spentIn = (evaluations: readonly Evaluation[], stage: 'compile' | 'verify' | 'time'): number =>
   rounded(evaluations.reduce((sum, { elapsedMs }) => sum + elapsedMs[stage], 0) / MS);
 
+/** From the first proposal to the end of the search, without the start and what follows. */
+function searchOf(events: readonly RecordedEvent[]): WholeRun['search'] {
+  const [from] = ofType(events, 'move-proposed');
+  const [to] = ofType(events, 'search-ended');
+  if (!from || !to) return undefined;
+  const searched = ofType(events.slice(0, events.indexOf(to)), 'evaluation-finished');
+  return {
+    seconds: rounded((Date.parse(to.time) - Date.parse(from.time)) / MS),
+    evaluations: searched.filter(({ iteration }) => iteration > 0).length,
+  };
+}
+
 async function wholeRun(target: string, workload: string | undefined): Promise<WholeRun> {
   const store = options.keep ?? (await mkdtemp(join(tmpdir(), 'warpsmith-whole-run-')));
   const events: RecordedEvent[] = [];
@@ -72,6 +84,7 @@ async function wholeRun(target: string, workload: string | undefined): Promise<W
       seconds: rounded(seconds),
       evaluations: evaluations.length,
       evaluationsPerMinute: rounded((60 * evaluations.length) / seconds),
+      search: searchOf(events),
       stopReason: result.stopReason,
       spent: {
         compile: spentIn(evaluations, 'compile'),

@@ -61,6 +61,8 @@ export interface WholeRun {
   readonly seconds: number;
   readonly evaluations: number;
   readonly evaluationsPerMinute: number;
+  /** Its search alone; absent in older recordings. */
+  readonly search?: { readonly seconds: number; readonly evaluations: number } | undefined;
   readonly stopReason: string;
   /** Sums over its evaluations, in seconds. A candidate that was compiled ahead waits for no compiler. */
   readonly spent: Readonly<Record<'compile' | 'verify' | 'time', number>>;
@@ -104,6 +106,31 @@ async function wholeRuns(): Promise<string> {
 
 ${recordedAt.slice(0, 10)}: runs of \`optimize\` with a budget of ${budget} evaluations, from the first file read to the last report, with nothing else on
 the GPU. What waits for a compiler, verifies and measures is summed over the evaluations.`;
+}
+
+/** docs/results/shared-gpu.json: whole-runs.ts and throughput.ts with one candidate and with two at a time on one GPU. */
+interface SharedGpuRecording extends WholeRunsRecording {
+  readonly random: Pick<WorkersRecording, 'problem' | 'workload' | 'device' | 'cores' | 'rounds'>;
+  readonly besideItself: readonly BesideItself[];
+}
+
+/** Searches with one candidate and with two at a time, and the start beside itself. */
+async function sharedGpu(): Promise<string> {
+  const { runs, random, besideItself, recordedAt } = await recorded<SharedGpuRecording>('shared-gpu');
+  const columns = ['candidates at a time', 'evaluations', 'seconds', 'a minute'].map(right);
+  const byFindings = runs.map(({ problem, workers, search }) => ({ search: problem, workers, ...search! }));
+  const atRandom = random.rounds.map((round) => ({ ...round, search: `${random.problem}, random` }));
+  const cells = [...byFindings, ...atRandom].map(({ search, workers, evaluations, seconds: long }) => [
+    ...[search, String(workers), String(evaluations), seconds(long), ((60 * evaluations) / long).toFixed(1)],
+  ]);
+  const spreadOf = (workers: number): string => {
+    const ratios = besideItself.filter((one) => one.workers === workers).map(({ ratio }) => ratio!);
+    return `${ratios.length} times with ${workers}, ${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)}`;
+  };
+  return `${markdownTable([{ title: 'search' }, ...columns], cells)}
+
+${recordedAt.slice(0, 10)}, ${random.device}, hosts of ${random.cores} cores, each pair on one of them, once each: the searches alone, without the start, the confirmation and what follows.
+The start of attention beside itself: ${spreadOf(1)}; ${spreadOf(2)} at a time.`;
 }
 
 /** Evaluations a minute with several GPUs, beside those with one. */
@@ -168,6 +195,7 @@ export async function throughputBlocks(): Promise<Record<string, string>> {
   const { same, different } = sameAsAlone;
   return {
     'whole-runs': await wholeRuns(),
+    'shared-gpu': await sharedGpu(),
     'gpu-worker-throughput': await gpuWorkers(),
     'gpu-worker-seconds': await gpuWorkerSeconds(),
     'worker-throughput': `${markdownTable(columns, cells)}
