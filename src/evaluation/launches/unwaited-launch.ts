@@ -15,12 +15,14 @@ export interface UnwaitedLaunch {
   readonly buffer: string;
   /** Where it reads the buffer before it waits; undefined if it never waits. */
   readonly early?: SourceLocation | 'somewhere';
+  /** A launch between them that does not wait: who waits for it does not wait for the earlier one. */
+  readonly between?: string;
 }
 
 /**
  * The first launch with `programmaticDependent` that may read what an earlier one has yet to write: its function never executes
  * `griddepcontrol.wait`, though an earlier launch that may still run gets one of its buffers, or it reads a buffer before, which
- * an earlier one writes. Inputs don't count. Nothing of this shows where launches run one after the other, as on a virtual GPU.
+ * an earlier one writes, or it waits for a launch that has not waited for an earlier one. Inputs don't count. Nothing of this shows where launches run one after the other, as on a virtual GPU.
  *
  * @param sources - the kernel's files: on GPUs that run one launch after the other, they say whether it would wait on the others.
  */
@@ -35,17 +37,33 @@ export function unwaitedLaunch(
   const inputs = new Set(buffers.filter(({ role }) => role === 'in').map(({ name }) => name));
   for (const [index, step] of steps.entries()) {
     if (step.kind !== 'launch' || !step.programmaticDependent) continue;
-    const waits = mayWaitForLaunch(code, symbolOf(code, step.functionName));
+    const waits = ({ functionName }: PlannedLaunch): boolean => mayWaitForLaunch(code, symbolOf(code, functionName));
+    let between: string | undefined;
     for (const earlier of mayStillRun(steps, index)) {
-      const found = waits ? readTooEarly(step, earlier, code) : sharedBuffer(step, earlier);
+      const found = foundBetween(step, earlier, { code, waits, between });
       const shared = found.find(({ buffer }) => !inputs.has(buffer));
       if (shared) return { functionName: step.functionName, earlier: earlier.functionName, ...shared };
+      if (!waits(earlier)) between ??= earlier.functionName;
     }
   }
   return undefined;
 }
 
-type Shared = Pick<UnwaitedLaunch, 'buffer' | 'early'>;
+function foundBetween(
+  step: PlannedLaunch,
+  earlier: PlannedLaunch,
+  {
+    code,
+    waits,
+    between,
+  }: { code: CompiledCode; waits: (step: PlannedLaunch) => boolean; between: string | undefined },
+): Shared[] {
+  if (!waits(step)) return sharedBuffer(step, earlier);
+  if (between === undefined) return readTooEarly(step, earlier, code);
+  return writtenBetween(step, earlier, code).map((buffer) => ({ buffer, between }));
+}
+
+type Shared = Pick<UnwaitedLaunch, 'buffer' | 'early' | 'between'>;
 
 function sharedBuffer(step: PlannedLaunch, earlier: PlannedLaunch): Shared[] {
   const own = new Set(step.arguments.flatMap(buffersOf));
@@ -61,6 +79,15 @@ function readTooEarly(step: PlannedLaunch, earlier: PlannedLaunch, code: Compile
     const early = reads.get(i);
     return early ? buffersOf(argument).flatMap((buffer) => (written.has(buffer) ? [{ buffer, early }] : [])) : [];
   });
+}
+
+/** Buffers of both launches that one of them writes, as far as their code shows. */
+function writtenBetween(step: PlannedLaunch, earlier: PlannedLaunch, code: CompiledCode): string[] {
+  const written = [step, earlier].flatMap(({ functionName, arguments: passed }) => {
+    const { writes } = kernelAccesses(code, symbolOf(code, functionName));
+    return passed.flatMap((argument, i) => (writes.has(i) ? buffersOf(argument) : []));
+  });
+  return sharedBuffer(step, earlier).flatMap(({ buffer }) => (written.includes(buffer) ? [buffer] : []));
 }
 
 /** Launches back to one that began after all before it had ended. */

@@ -54,7 +54,7 @@ const LANES = 32;
 
 /**
  * Shapes in which the number of a kernel's tiles is one that its arithmetic may take for another: whole rounds of a grid that does not grow with the size, and one or two tiles more; and a number that stands in the code,
- * of which an order of tiles is no permutation. How large a tile is, planned launches tell: the grid has one CTA more from one tile to the next. Where it never has, tiles are guessed from the CTA's threads, the kernel's parameters and numbers
+ * of which an order of tiles is no permutation; and, of problems of one size, two more than a large power of two, for which rounds that double their reach need one more. How large a tile is, planned launches tell: the grid has one CTA more from one tile to the next. Where it never has, tiles are guessed from the CTA's threads, the kernel's parameters and numbers
  * of its code. The most telling shapes of each launch come first.
  */
 export function shapesOfTileCounts(aim: TileCountsAim): ShapeOfTiles[] {
@@ -182,19 +182,40 @@ function sizesWith(aim: TileCountsAim, { first, tile, least, rise, most }: Tiles
   const [counted, ...further] = wanted.filter((number) => number > least).map(sizeOf);
   const rounds = most === undefined ? [] : ROUNDS[onFew ? 'few' : 'own'].map((count) => count * most);
   const whole = rounds.map((tiles) => first + tile * Math.floor((tiles - least) / rise));
+  const isOfOneSize = openNames(aim.problem).length === 1;
+  const doubled = most === undefined && !onFew && isOfOneSize ? beyondPowers(least, sizeOf) : [];
   const [one = [], two = [], ...more] = whole.map((size) => [size + tile, size + 1, size + 2 * tile, size]);
   return distinct([
     ...one.slice(0, 1),
+    ...doubled.slice(0, 1),
     ...(counted === undefined ? [] : [counted]),
     ...two.slice(0, 1),
     ...further,
     ...one,
     ...more.flatMap((sizes) => sizes.slice(0, 1)),
+    ...doubled.slice(1),
     ...partsOf(tile, aim.parameters).flatMap((part) => wanted.map((number) => part * number)),
     ...two,
     ...more.flat(),
   ]);
 }
+
+/** Numbers of tiles just beyond smaller powers of two are met by shapes of every kernel. */
+const POWERS = { least: 2 ** 9, most: 2 ** 16 } as const;
+
+/**
+ * Sizes with two tiles more than a power of two, the largest first: the logarithm of the larger number is the harder one to round up. What one tile lacks of those before it is
+ * added to the next.
+ */
+function beyondPowers(least: number, sizeOf: (tiles: number) => number): number[] {
+  const sizes: number[] = [];
+  for (let power: number = POWERS.most; power >= POWERS.least; power /= 2)
+    if (power >= least && sizeOf(power + 2) <= FAR) sizes.push(sizeOf(power + 2));
+  return sizes.slice(0, MOST_POWERS);
+}
+
+/** The largest one may cost too much. */
+const MOST_POWERS = 4;
 
 /** What a CTA may take for a tile where the grid has fewer CTAs: a row, or a share of its own tile. */
 const partsOf = (tile: number, parameters: ParameterValues): number[] =>

@@ -97,12 +97,14 @@ export async function verifyCheck(
   }
 }
 
-const describeUnwaited = ({ functionName, earlier, buffer, early }: UnwaitedLaunch): string =>
+const describeUnwaited = ({ functionName, earlier, buffer, early, between }: UnwaitedLaunch): string =>
   `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and ` +
-  (early === undefined
-    ? `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`
-    : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`} before griddepcontrol.wait ` +
-      `(cudaGridDependencySynchronize), though ${earlier} writes it`);
+  (between !== undefined
+    ? `waits for ${between} alone (griddepcontrol.wait), which does not wait for ${earlier}; both get ${buffer}, and one of them writes it`
+    : early === undefined
+      ? `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`
+      : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`} before griddepcontrol.wait ` +
+        `(cudaGridDependencySynchronize), though ${earlier} writes it`);
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.

@@ -1,4 +1,5 @@
 import type { Dim3 } from '../../core/launch-plan.ts';
+import { has } from '../../ptx/instruction-parts.ts';
 import { synchronisationOf } from '../../ptx/instructions/properties.ts';
 import type { AccessGroup } from '../codegen/memory/access-groups.ts';
 import type { RunnableImage } from '../kernel-image.ts';
@@ -9,7 +10,7 @@ import type { DeviceRange, PrivateMemory } from '../runtime/memories.ts';
 import type { MemoryRequest } from '../runtime/site-requests.ts';
 import { AccessShapes, phasesOf, type ShapedAccess } from './access-shapes.ts';
 import type { CellsOfOneWarp } from './cells-of-one-warp.ts';
-import { type GridClock, later } from './clocks.ts';
+import { type GridClock, later, type WarpClocks } from './clocks.ts';
 import type { ClusterShadow } from './cluster-shadow.ts';
 import { type Accessor, GlobalShadow, ownerOf } from './global-shadow.ts';
 import { type BytesAt, type Moment, type OlderValue, OlderValues } from './older-values.ts';
@@ -90,6 +91,7 @@ function partsOf(access: WatchedAccess): CopyParts {
 }
 
 type Space = 'global' | 'shared';
+type Released = Exclude<WatchedAccess['releases'], 'nothing'>;
 const OTHER_SPACE: Readonly<Record<Space, Space>> = { global: 'shared', shared: 'global' };
 
 /** Of blocks that may be needed: addresses have 32 bits. */
@@ -149,6 +151,9 @@ export class RaceDetector {
   olderRead: OlderRead | undefined;
   /** What whoever reads an address takes over, by address. */
   #globalReleases = new Map<number, GridClock>();
+  /** What readers of one CTA take over as well, in kernels in which something is released within a CTA alone. */
+  readonly #releasesWithin = new Map<number, { readonly cta: number; readonly clock: GridClock }>();
+  readonly #mayReleaseWithin: boolean;
   /** Of the group at hand; and one lane's alone. */
   readonly #together: LaneAddresses = laneAddresses();
   readonly #alone: LaneAddresses = { ...laneAddresses(), count: 1 };
@@ -176,12 +181,13 @@ export class RaceDetector {
       ),
     );
     const reads = this.#accesses.filter(({ isStrong, isRead }) => isStrong && isRead);
-    const inBoth = (has: (space: Space) => boolean) => ({ global: has('global'), shared: has('shared') });
+    const inBoth = (holds: (space: Space) => boolean) => ({ global: holds('global'), shared: holds('shared') });
     const mayBeIn = (space: Space, access: WatchedAccess) => access.space !== OTHER_SPACE[space];
     this.#hasValueReads = inBoth((space) => reads.some((one) => mayBeIn(space, one) && !isAtomicForItself.has(one)));
     this.#hasAcquires = inBoth(
       (space) => mayRelease(image, this.#accesses) && reads.some((one) => mayBeIn(space, one)),
     );
+    this.#mayReleaseWithin = mayReleaseWithin(image, this.#accesses);
     this.#global = new GlobalShadow(0, 4, false, false);
     this.#shadow = shadow;
     this.#shapes = new AccessShapes(shadow, image.sharedUnitBytes);
@@ -232,6 +238,7 @@ export class RaceDetector {
     this.#deviceView = new DataView(launch.device.buffer, launch.device.byteOffset);
     this.olderRead = undefined;
     this.#globalReleases.clear();
+    this.#releasesWithin.clear();
     this.#layOutShadow();
     this.#watchDevice();
     this.#olderGlobal = this.#newOlderValues();
@@ -404,8 +411,9 @@ export class RaceDetector {
 
   /** Warps meet at a barrier. */
   barrier(id: number, warps: readonly number[]): void {
-    const { arrived, clocks, fenced, linear, shared } = this.#cta;
+    const { arrived, clocks, fenced, fencedForAll, linear, shared } = this.#cta;
     fenced.join(warps, linear, undefined);
+    fencedForAll.join(warps, linear, undefined);
     const now = this.#now();
     if (warps.length === this.#launch.warps && arrived.size === 0) {
       clocks.joinAll(now);
@@ -460,9 +468,12 @@ export class RaceDetector {
     this.#lanesOf(warp);
   }
 
-  fence(warpAddress: number): void {
+  /** @param isForAll whether other CTAs know of it. */
+  fence(warpAddress: number, isForAll: boolean): void {
     const warp = this.#warpOf(warpAddress);
-    this.#cta.fenced.copyRow(warp, this.#cta.clocks);
+    const { clocks, fenced, fencedForAll } = this.#cta;
+    fenced.copyRow(warp, clocks);
+    if (isForAll) fencedForAll.copyRow(warp, clocks);
     this.#tick(warp);
   }
 
@@ -927,8 +938,8 @@ export class RaceDetector {
     if (space === 'shared') this.#noteShared(this.#alone, 0, access, number, warp);
     else this.#noteGlobal(this.#alone, 0, { number, access }, warp);
     if (access.releases !== 'nothing' && this.#hasAcquires[space]) {
-      const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
-      this.#releaseTo(releases, address, warp, access.releases);
+      if (space === 'shared') this.#releaseTo(this.#cta.releases, address, warp, access.releases);
+      else this.#releaseToDevice(address, warp, access.releases);
     }
     if (isStrong && isWrite && this.#hasValueReads[space]) {
       const releases = space === 'shared' ? this.#cta.releases : this.#globalReleases;
@@ -960,6 +971,8 @@ export class RaceDetector {
   #acquire(space: Space, address: number, warp: number): void {
     const released = (space === 'shared' ? this.#cta.releases : this.#globalReleases).get(address);
     if (released) this.#takeOver(warp, released);
+    const within = space === 'shared' ? undefined : this.#releasesWithin.get(address);
+    if (within?.cta === this.#cta.linear) this.#takeOver(warp, within.clock);
   }
 
   /**
@@ -975,13 +988,32 @@ export class RaceDetector {
     if (own !== undefined) shared.lanesMetForDevice(warp, Math.max(shared.metForDevice(warp), own + 1));
   }
 
-  #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: 'fenced' | 'everything'): void {
-    const clocks = what === 'fenced' ? this.#cta.fenced : this.#cta.clocks;
+  #releaseTo(releases: Map<number, GridClock>, address: number, warp: number, what: Released): void {
+    this.#releaseClock(releases, address, warp, what === 'fenced' ? this.#cta.fenced : this.#cta.clocks);
+    if (what !== 'fenced') this.#tick(warp);
+  }
+
+  /** Readers of the same CTA take over more than others, where a fence or the access is for the CTA alone. */
+  #releaseToDevice(address: number, warp: number, what: Released): void {
+    const { clocks, fenced, fencedForAll, linear } = this.#cta;
+    if (what !== 'everything within the CTA')
+      this.#releaseClock(this.#globalReleases, address, warp, what === 'fenced' ? fencedForAll : clocks);
+    if (this.#mayReleaseWithin && what !== 'everything') {
+      const own = (what === 'fenced' ? fenced : clocks).snapshot(warp, linear);
+      const before = this.#releasesWithin.get(address);
+      if (own) {
+        const clock = before?.cta === linear ? later(before.clock, own) : own;
+        this.#releasesWithin.set(address, { cta: linear, clock });
+      }
+    }
+    if (what !== 'fenced') this.#tick(warp);
+  }
+
+  #releaseClock(releases: Map<number, GridClock>, address: number, warp: number, clocks: WarpClocks): void {
     const own = clocks.snapshot(warp, this.#cta.linear);
     if (!own) return;
     const before = releases.get(address);
     releases.set(address, before ? later(before, own) : own);
-    if (what === 'everything') this.#tick(warp);
   }
 
   #warpOf(address: number): number {
@@ -991,8 +1023,13 @@ export class RaceDetector {
 
 /** Whether a strong write of the kernel may release anything. */
 const mayRelease = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
-  accesses.some(({ releases }) => releases === 'everything') ||
+  accesses.some(({ releases }) => releases.startsWith('everything')) ||
   warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory');
+
+/** Whether anything is released to the threads of a CTA alone. */
+const mayReleaseWithin = ({ warpSites }: RunnableImage, accesses: readonly WatchedAccess[]): boolean =>
+  accesses.some(({ releases }) => releases === 'everything within the CTA') ||
+  warpSites.some(({ instruction }) => synchronisationOf(instruction) === 'memory' && has(instruction, 'cta'));
 
 const laneAddresses = (): LaneAddresses => ({
   addresses: new Int32Array(LANES),

@@ -19,8 +19,8 @@ export interface WatchedAccess {
   isAsync: boolean;
   /** Whether it may read what the launch began with, whatever was written since: `ld.global.nc`. */
   isNonCoherent: boolean;
-  /** The work that it releases to later readers: none, the work before the last fence, or all. */
-  releases: 'nothing' | 'fenced' | 'everything';
+  /** The work that it releases to later readers: none, the work before the last fence, or all; or all, to readers of its own CTA alone. */
+  releases: 'nothing' | 'fenced' | 'everything' | 'everything within the CTA';
 }
 
 const STRONG: ReadonlySet<string> = new Set(['volatile', 'relaxed', 'acquire', 'release', 'acq_rel', 'mmio']);
@@ -45,8 +45,12 @@ const element = (instruction: PtxInstruction, direction: 'read' | 'write'): Watc
 export const isMarkedStrong = ({ modifiers }: PtxInstruction): boolean => modifiers.some((m) => STRONG.has(m));
 
 function strongWrite(access: WatchedAccess, isRead: boolean): WatchedAccess {
-  const releases = access.instruction.modifiers.some((m) => RELEASING.has(m)) ? 'everything' : 'fenced';
-  return { ...access, isRead, isWrite: true, isStrong: true, releases };
+  return { ...access, isRead, isWrite: true, isStrong: true, releases: releasedBy(access.instruction) };
+}
+
+function releasedBy({ modifiers }: PtxInstruction): WatchedAccess['releases'] {
+  if (!modifiers.some((m) => RELEASING.has(m))) return 'fenced';
+  return modifiers.includes('cta') ? 'everything within the CTA' : 'everything';
 }
 
 const DESCRIBE: Partial<Record<MemoryAction, (instruction: PtxInstruction) => WatchedAccess | undefined>> = {

@@ -12,9 +12,10 @@ export type LaneAccessor = Accessor & { lanes: LaneSurroundings };
 /** What the race detector knows of a CTA that runs, beyond device memory. */
 export class WatchedCta {
   linear = 0;
-  /** Each warp's clock now, and at its last fence. */
+  /** Each warp's clock now, at its last fence, and at the last one that other CTAs know of, too: `__threadfence()`, not `__threadfence_block()`. */
   readonly clocks: WarpClocks;
   readonly fenced: WarpClocks;
+  readonly fencedForAll: WarpClocks;
   readonly shared: SharedShadow;
   /** The same beside what is sent to it, in a launch with clusters. */
   readonly across: ClusterShadow | undefined;
@@ -43,6 +44,7 @@ export class WatchedCta {
     const rows = new Int32Array(place.shadow.memory.buffer, place.block + BLOCK.rows, warps * warps);
     this.clocks = new WarpClocks(warps, rows);
     this.fenced = new WarpClocks(warps);
+    this.fencedForAll = new WarpClocks(warps);
     this.shared = new SharedShadow(warps, shared, unitBytes, rows, place);
     this.across = hasClusters ? new ClusterShadow(warps, shared.length, unitBytes, this.shared) : undefined;
     this.older = older;
@@ -70,6 +72,7 @@ export class WatchedCta {
     this.proxyFence = time;
     this.clocks.reset();
     this.fenced.reset();
+    this.fencedForAll.reset();
   }
 }
 

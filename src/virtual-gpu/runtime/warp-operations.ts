@@ -95,7 +95,7 @@ function arrive(context: WarpContext): void {
 /** Called only if the kernel is watched for races; otherwise a fence has no effect. */
 function fence({ instruction, watcher, warp }: WarpContext): void {
   const { modifiers } = instruction;
-  if (modifiers[0] !== 'proxy') watcher?.fence(warp);
+  if (modifiers[0] !== 'proxy') watcher?.fence(warp, !modifiers.includes('cta'));
   else if (modifiers[1]?.startsWith('async')) watcher?.proxyFence(warp);
 }
 

@@ -65,6 +65,8 @@ describe('a dependent launch', () => {
   ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [w];
   ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
 }
+.visible .entry idle(.param .u64 v) { ret; }
+.visible .entry waits(.param .u64 v) { griddepcontrol.wait; ret; }
 .visible .entry reads_early(.param .u64 w, .param .u64 y) {
   .reg .b64 %rd<3>; .reg .b32 %r<2>;
   ld.param.u64 %rd1, [w]; ld.param.u64 %rd2, [y];
@@ -88,6 +90,15 @@ past:
     for (const name of ['reads_early', 'may_read_early'])
       expect(behind(name, 'w y')).toEqual({ functionName: name, earlier: 'writes', buffer: 'w', early: 'somewhere' });
     expect(behind('reads_late', 'w y')).toBeUndefined();
+    // A wait covers what the launch before waited for: not what one wrote that it did not wait for.
+    const between = (name: string, names: string) =>
+      unwaitedLaunch(planOf(before, step(name, 'v'), step('reads_late', names)), compiled, {});
+    expect(between('idle', 'w y')).toEqual({
+      ...{ functionName: 'reads_late', earlier: 'writes', buffer: 'w', between: 'idle' },
+    });
+    expect(between('waits', 'w y')).toBeUndefined();
+    expect(between('idle', 'x y')).toBeUndefined();
+    expect(between('idle', 'v y')).toBeUndefined();
     // Inputs, and what nobody writes meanwhile.
     expect(behind('reads_early', 'x y')).toBeUndefined();
     expect(behind('reads_early', 'v y')).toBeUndefined();

@@ -52,7 +52,7 @@ describe('shapes with telling numbers of tiles', () => {
   it('have as many tiles as a number of the code says, and twice as many; odd numbers first, powers of two never', () => {
     const numbers = [1024, 1021, 1020];
     const sizes = sizesOf(vector, ['ceilDiv(N, 512)'], { numbers });
-    expect(sizes.slice(0, 4)).toEqual([1021 * 512, 2042 * 512, 1020 * 512, 2040 * 512]);
+    expect(sizes.slice(0, 5)).toEqual([2 ** 14 + 2, 1021, 2042, 1020, 2040].map((tiles) => tiles * 512));
     expect(sizes).not.toContain(1024 * 512);
   });
 
@@ -86,8 +86,10 @@ describe('shapes with telling numbers of tiles', () => {
     expect(sizesOf(vector, ['1'])).toEqual([]);
   });
 
-  it('are none of a grid that grows with the size, where the code has no number', () => {
-    expect(sizesOf(vector, ['ceilDiv(N, 512)'])).toEqual([]);
+  it('are two tiles beyond a power of two of a grid that grows with the one size there is, the largest first', () => {
+    const tiles = [2 ** 14, 2 ** 13, 2 ** 12, 2 ** 11].map((power) => power + 2);
+    expect(sizesOf(vector, ['ceilDiv(N, 512)'])).toEqual(tiles.map((count) => count * 512));
+    expect(shapesOf(copying('M', 'N'), ['ceilDiv(M, 32)'])).toEqual([]);
   });
 
   it('are such as the kernel takes: whole vectors beside the tiles, or timed sizes', () => {

@@ -88,6 +88,32 @@ extern "C" __global__ void last_block(const int* x, int* y, int* partial, unsign
   *count = 0;
 }
 
+// Each CTA has a count of its own: a fence for its threads will do.
+extern "C" __global__ void last_warp(const int* x, int* y, int* partial, unsigned* count) {
+  if (threadIdx.x % 32 != 0) return;
+  const int warp = blockIdx.x * 4 + threadIdx.x / 32;
+  partial[warp] = x[warp];
+  __threadfence_block();
+  if (atomicAdd(&count[blockIdx.x], 1u) != 3) return;
+  __threadfence_block();
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) sum += partial[blockIdx.x * 4 + i];
+  y[blockIdx.x] = sum;
+}
+
+// The same by the scope of the atomic.
+extern "C" __global__ void last_warp_by_release(const int* x, int* y, int* partial, unsigned* count) {
+  if (threadIdx.x % 32 != 0) return;
+  const int warp = blockIdx.x * 4 + threadIdx.x / 32;
+  partial[warp] = x[warp];
+  unsigned before;
+  asm volatile("atom.acq_rel.cta.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(count + blockIdx.x) : "memory");
+  if (before != 3) return;
+  int sum = 0;
+  for (int i = 0; i < 4; ++i) sum += partial[blockIdx.x * 4 + i];
+  y[blockIdx.x] = sum;
+}
+
 // Split-K: each thread of a CTA stores and fences, then the CTA meets, then one thread counts.
 extern "C" __global__ void split_k(const int* x, int* y, int* partial, unsigned* count) {
   __shared__ bool is_last;
@@ -477,6 +503,29 @@ extern "C" __global__ void racy_no_fence(const int* x, int* y, int* partial, uns
   if (threadIdx.x != 0) return;
   partial[blockIdx.x] = x[blockIdx.x * 128];
   if (atomicAdd(count, 1u) != gridDim.x - 1) return;
+  int total = 0;
+  for (int cta = 0; cta < gridDim.x; ++cta) total += partial[cta];
+  y[0] = total;
+}
+
+// The fence is for threads of the CTA alone.
+extern "C" __global__ void racy_block_fence(const int* x, int* y, int* partial, unsigned* count) {
+  if (threadIdx.x != 0) return;
+  partial[blockIdx.x] = x[blockIdx.x * 128];
+  __threadfence_block();
+  if (atomicAdd(count, 1u) != gridDim.x - 1) return;
+  int total = 0;
+  for (int cta = 0; cta < gridDim.x; ++cta) total += partial[cta];
+  y[0] = total;
+}
+
+// So is what is released here.
+extern "C" __global__ void racy_block_release(const int* x, int* y, int* partial, unsigned* count) {
+  if (threadIdx.x != 0) return;
+  partial[blockIdx.x] = x[blockIdx.x * 128];
+  unsigned before;
+  asm volatile("atom.acq_rel.cta.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(count) : "memory");
+  if (before != gridDim.x - 1) return;
   int total = 0;
   for (int cta = 0; cta < gridDim.x; ++cta) total += partial[cta];
   y[0] = total;

@@ -16,6 +16,8 @@ const ELEMENTS = 512;
 /** Buffers that a kernel takes after x and y, before n; all others take (x, y, n). */
 const FURTHER: Readonly<Record<string, readonly string[]>> = {
   last_block: ['partial', 'count'],
+  last_warp: ['partial', 'count'],
+  last_warp_by_release: ['partial', 'count'],
   split_k: ['partial', 'count'],
   turns: ['semaphore', 'n'],
   turns_by_release: ['semaphore', 'n'],
@@ -27,6 +29,8 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = {
   lanes_by_flags: ['partial', 'count'],
   lanes_by_lock: ['lock', 'n'],
   racy_no_fence: ['partial', 'count'],
+  racy_block_fence: ['partial', 'count'],
+  racy_block_release: ['partial', 'count'],
   racy_no_meeting: ['partial', 'count'],
 };
 const IN_PLACE = ['in_place', 'row_in_place'];
@@ -97,6 +101,8 @@ const RACES: Readonly<Record<string, RegExp>> = {
   racy_last_writer: ACROSS,
   racy_neighbour: ACROSS,
   racy_no_fence: ACROSS,
+  racy_block_fence: ACROSS,
+  racy_block_release: ACROSS,
   racy_no_meeting: ACROSS,
   racy_clearing: ACROSS,
   racy_device_memory: WITHIN,
