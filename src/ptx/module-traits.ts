@@ -191,11 +191,11 @@ const cacheHints = (tokens: readonly Token[]): string[] => [
 const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?$/;
 
 /** Any barrier but `bar.sync 0;`, which is `__syncthreads()`. */
-const isPartialBarrier = (tokens: readonly Token[], index: number): boolean => {
+function isPartialBarrier(tokens: readonly Token[], index: number): boolean {
   const { kind, text } = tokens[index]!;
   if (kind !== 'word' || !BARRIER.test(text)) return false;
   return tokens[index + 1]?.text !== '0' || tokens[index + 2]?.text !== ';';
-};
+}
 
 const MAY_WAIT = /^(?:griddepcontrol\.wait|call(?:\..*)?)$/;
 

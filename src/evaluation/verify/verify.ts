@@ -25,8 +25,7 @@ import { costsLittle } from '../oracle/shapes/cost.ts';
 import { functionsIn } from './aimed-shapes.ts';
 import { troubleOf } from './bearable.ts';
 import { boundsOfLaunches } from './bounds-of-launches.ts';
-import { CHECKS_OF_CODE, choiceChecks, dearShapes, scarceChecks } from './checks-of-code.ts';
-import { placesOfValues } from './checks-of-values.ts';
+import { constantChecks, placesOfValues } from './checks-of-values.ts';
 import { constantResults } from './constant-results.ts';
 import { CorrectnessTally } from './correctness-tally.ts';
 import { InputDescent } from './input-descent.ts';
@@ -38,6 +37,10 @@ import { judgeSamples, type SamplesRequest } from './judge-samples.ts';
 import { oneWayChoices } from './launch-expressions.ts';
 import { LookAhead } from './look-ahead.ts';
 import { MetInputs } from './met-inputs.ts';
+import { aimedChecks, dearShapes } from './of-code/aimed.ts';
+import { choiceChecks, jointChecks, scarceChecks, seldomChecks, thresholdChecks } from './of-code/conditions.ts';
+import { edgeChecks, irregularChecks, manyPartsChecks, tileCountChecks, turnChecks } from './of-code/launches.ts';
+import { limitChecks, multipleChecks, quotientChecks } from './of-code/numbers.ts';
 import { conditionCoverage, describeResults } from './one-way-conditions.ts';
 import { openCheck } from './open-check.ts';
 import { blocksFollowSizes, functionsNotTaken, mayBeLaunched } from './reachable-steps.ts';
@@ -45,6 +48,12 @@ import { verifyCheck } from './verify-check.ts';
 import { isLong, launchesOf, type Verified, type VerifyRequest } from './verify-request.ts';
 import { largerToWatch, watchedChecks } from './watched-checks.ts';
 import { WidthSearch } from './width-shapes.ts';
+
+/** Checks that follow from the candidate's own code, each kind after the runs of those before. */
+const CHECKS_OF_CODE = [
+  ...[aimedChecks, irregularChecks, edgeChecks, turnChecks, manyPartsChecks, tileCountChecks],
+  ...[thresholdChecks, jointChecks, seldomChecks, multipleChecks, limitChecks, quotientChecks, constantChecks],
+] as const;
 
 /**
  * Runs a candidate on every check, usually twice: natural order over NaN poison, then a seeded CTA and warp order over
