@@ -109,6 +109,8 @@ export interface CodeConstants {
   readonly sizes: readonly number[];
   /** Floating-point numbers that values are compared with or bounded by. */
   readonly values: readonly number[];
+  /** Floating-point numbers that are added to values: so far apart may two be before another way is taken. */
+  readonly gaps: readonly number[];
 }
 
 /** The decisions of every function that was launched. */

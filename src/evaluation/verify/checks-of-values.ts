@@ -7,7 +7,7 @@ import { createStream } from '../../stats/random.ts';
 import { type Check, onceAt } from '../oracle/check.ts';
 import { type ChecksRequest, takesShape } from '../oracle/checks/request.ts';
 import { shapeForValues } from '../oracle/checks/variants.ts';
-import { setsAbout, setsOfIntegersAbout, setsOfWholesUpTo } from '../oracle/secret/kinds/constants.ts';
+import { setsAbout, setsOfIntegersAbout, setsOfSteps, setsOfWholesUpTo } from '../oracle/secret/kinds/constants.ts';
 import { setsOfExactly } from '../oracle/secret/kinds/exactly.ts';
 import { setsOfWords } from '../oracle/secret/kinds/words.ts';
 import { costsLittle } from '../oracle/shapes/cost.ts';
@@ -42,6 +42,8 @@ export function constantChecks(request: VerifyRequest, choice: ChecksRequest, co
   const exactIntegers = whole.filter(({ comparison }) => isEquality(comparison)).map(({ constant }) => constant);
   const words = setsOfWords(problem.file, exactIntegers);
   const upTo = floats.map(({ constant }) => constant);
+  const gaps = request.device.constants?.(request.module).gaps ?? [];
+  const steps = thorough ? setsOfSteps(problem.file, gaps).slice(0, MOST_INTEGERS) : [];
   const wholes = thorough ? setsOfWholesUpTo(problem.file, upTo).slice(0, MOST_INTEGERS) : [];
   const sets = [
     ...about.slice(0, most.all),
@@ -57,7 +59,7 @@ export function constantChecks(request: VerifyRequest, choice: ChecksRequest, co
   const long = thorough ? longShapes(choice, coverage.drawnShapes, places) : [];
   return [
     ...sets.map((generatorSet) => onceAt(dimensions, generatorSet)),
-    ...long.flatMap((shape) => about.slice(0, most.all).map((set) => onceAt(shape, set))),
+    ...long.flatMap((shape) => [...about.slice(0, most.all), ...steps].map((set) => onceAt(shape, set))),
     ...(isBesideTimed ? words : []).map((generatorSet) => onceAt(request.dimensions, generatorSet)),
   ];
 }

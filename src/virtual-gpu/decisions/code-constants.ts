@@ -6,6 +6,9 @@ import { numberOfBits } from '../../ptx/literals.ts';
 /** Sizes that a constant may bear on; smaller ones are everywhere, larger ones can't be verified. */
 const SIZES = { least: 8, most: 2 ** 22 } as const;
 
+/** Powers of e or two that exponentials of differences bear: smaller ones are rounding's, beyond larger ones fp32 ends. */
+const GAPS = { least: 4, most: 128 } as const;
+
 /** Smaller numbers are subtracted everywhere. */
 const LEAST_SUBTRACTED = 256;
 
@@ -34,7 +37,7 @@ const isBounding = ({ opcode }: PtxInstruction): boolean => Object.hasOwn(BOUND_
 
 /** Constants of the code that its author wrote; `fminf(x, 600.0f)` passes one on. */
 export function constantsOf({ functions }: PtxModule): CodeConstants {
-  const [sizes, values] = [new Set<number>(), new Set<number>()];
+  const [sizes, values, gaps] = [new Set<number>(), new Set<number>(), new Set<number>()];
   for (const { body } of functions)
     for (const statement of body) {
       if (statement.kind !== 'instruction') continue;
@@ -42,11 +45,14 @@ export function constantsOf({ functions }: PtxModule): CodeConstants {
       const depth = instruction.place?.headerDepth ?? Number.POSITIVE_INFINITY;
       if (depth > (isBounding(instruction) ? 1 : 0)) continue;
       for (const constant of constantsIn(instruction)) {
-        if (isFloating(instruction)) addValue(instruction, constant, values);
-        else addSize(instruction, constant, sizes);
+        if (isFloating(instruction)) {
+          addValue(instruction, constant, values);
+          addGap(instruction, constant, gaps);
+        } else addSize(instruction, constant, sizes);
       }
     }
-  return { sizes: [...sizes].sort((a, b) => a - b), values: [...values].sort((a, b) => a - b) };
+  const [inOrder, ofValues, ofGaps] = [sizes, values, gaps].map((set) => [...set].sort((a, b) => a - b));
+  return { sizes: inOrder!, values: ofValues!, gaps: ofGaps! };
 }
 
 const typeIn = (instruction: PtxInstruction): string => typesOf(instruction).at(-1) ?? 'b32';
@@ -65,4 +71,9 @@ function addSize({ opcode }: PtxInstruction, constant: number, sizes: Set<number
 
 function addValue(instruction: PtxInstruction, constant: number, values: Set<number>): void {
   if (isBounding(instruction) && Number.isFinite(constant) && constant !== 0) values.add(constant);
+}
+
+function addGap({ opcode }: PtxInstruction, constant: number, gaps: Set<number>): void {
+  const gap = Math.abs(constant);
+  if ((opcode === 'add' || opcode === 'sub') && gap >= GAPS.least && gap < GAPS.most) gaps.add(gap);
 }

@@ -1,6 +1,6 @@
 import type { Disguise, DisguiseRequest } from './disguise-request.ts';
 import { freedomOf } from './freedom.ts';
-import { applyConstants, applyWholes } from './kinds/constants.ts';
+import { applyConstants, applySteps, applyWholes } from './kinds/constants.ts';
 import { plantNumbers } from './kinds/exactly.ts';
 import { disguiseRows } from './kinds/rows.ts';
 import { scaleAll } from './kinds/scales.ts';
@@ -18,6 +18,7 @@ const DISGUISES: Readonly<Record<Exclude<SecretSet['kind'], VariantKind>, Disgui
   'secret:zeros': disguiseZeros,
   'secret:constants': applyConstants,
   'secret:wholes': applyWholes,
+  'secret:steps': applySteps,
   'secret:exactly': plantNumbers,
   'secret:words': plantWords,
   // The set whose inputs it changes comes first, then the changes.

@@ -16,6 +16,9 @@ export const CONSTANTS = 'secret:constants';
 /** Whole numbers up to one that a kernel's code compares floating-point values with. Only for kernels that do. */
 export const WHOLES = 'secret:wholes';
 
+/** Rows that begin below the others by a little less than a number that a kernel's code adds to values. Only for kernels that do. */
+export const STEPS = 'secret:steps';
+
 /** Some values are exactly a number that a kernel's code asks for. Only for kernels that do. */
 export const EXACT = 'secret:exactly';
 
@@ -35,9 +38,9 @@ export const LEVELS = 3;
 export interface SecretSet {
   readonly kind:
     | (SecretKind | VariantKind)
-    | (typeof CONSTANTS | typeof WHOLES | typeof EXACT | typeof WORDS)
+    | (typeof CONSTANTS | typeof WHOLES | typeof STEPS | typeof EXACT | typeof WORDS)
     | typeof MUTATED;
-  /** Of `secret:constants` and `secret:wholes`: the size that values should have. */
+  /** Of `secret:constants` and `secret:wholes`: the size that values should have. Of `secret:steps`: how far rows rise. */
   readonly about?: number | undefined;
   /** Of `secret:exactly` and `secret:words`: the numbers, and which of the ways to give them to inputs. */
   readonly among?: Among | undefined;
@@ -69,7 +72,9 @@ export function secretSetOf(generatorSet: string): SecretSet | undefined {
       level: 0,
     };
   const [, kind, about, level = '0'] = SECRET_NAME.exec(generatorSet) ?? [];
-  const known = [...SECRET_SETS, CONSTANTS, WHOLES].find((name) => name === kind) as SecretSet['kind'] | undefined;
+  const known = [...SECRET_SETS, CONSTANTS, WHOLES, STEPS].find((name) => name === kind) as
+    | SecretSet['kind']
+    | undefined;
   return known && { kind: known, about: about === undefined ? undefined : Number(about), level: Number(level) };
 }
 
@@ -90,8 +95,8 @@ export function levelsOf({ kind, about, among, index, mutated }: Omit<SecretSet,
   if (mutated) return [mutatedName(mutated)];
   const plain = isVariantKind(kind) ? variantName({ kind, index: index ?? 0 }) : kind;
   const name = about === undefined ? plain : `${plain} about ${about}`;
-  // Smaller whole numbers are another set's.
-  if (kind === WHOLES) return [name];
+  // Smaller whole numbers, and lower steps, are another set's.
+  if (kind === WHOLES || kind === STEPS) return [name];
   return Array.from({ length: LEVELS }, (_, level) => (level === 0 ? name : `${name}, milder (${level})`));
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { expandBuffers } from '../../../../src/core/plan/expand-buffers.ts';
 import type { ProblemFile, Scaling } from '../../../../src/core/problem.ts';
 import { disguise } from '../../../../src/evaluation/oracle/secret/disguise.ts';
-import { setsAbout, setsOfWholesUpTo } from '../../../../src/evaluation/oracle/secret/kinds/constants.ts';
+import { setsAbout, setsOfSteps, setsOfWholesUpTo } from '../../../../src/evaluation/oracle/secret/kinds/constants.ts';
 import { setsOfWords } from '../../../../src/evaluation/oracle/secret/kinds/words.ts';
 import { levelsOf, secretSetOf } from '../../../../src/evaluation/oracle/secret/secret-set.ts';
 import { createStream } from '../../../../src/stats/random.ts';
@@ -47,6 +47,31 @@ describe('whole numbers up to one of the code', () => {
     const first = values.subarray(0, 128);
     expect([...first].every((value) => Math.abs(value) >= 14)).toBe(true);
     expect(new Set([...first].map((value) => Math.sign(value))).size).toBe(1);
+  });
+});
+
+describe('rows that rise by a little less than a number that the code adds', () => {
+  it('are for numbers that inputs reach', () => {
+    expect(setsOfSteps(problemWith(WIDE), [16, 80])).toEqual(['secret:steps about 16', 'secret:steps about 80']);
+    expect(setsOfSteps(problemWith({ ...WIDE, most: 64 }), [16, 80])).toEqual(['secret:steps about 16']);
+    expect(setsOfSteps(problemWith(false), [16])).toEqual([]);
+  });
+
+  it('begin with a power of two of low values; the others are near one another and below zero', () => {
+    const problem = problemWith(WIDE);
+    const [buffer] = expandBuffers(problem, { R: 8, C: 256 });
+    const values = new Float64Array(8 * 256);
+    const [stream, shared] = [createStream(3, 'own'), createStream(3, 'shared')];
+    disguise(values, secretSetOf('secret:steps about 80')!, { problem, buffer: buffer!, stream, shared });
+    const lows = Array.from({ length: 8 }, (_, row) => {
+      const own = values.subarray(row * 256, (row + 1) * 256);
+      const low = own.findIndex((value) => value > -1);
+      expect(own.subarray(0, low).every((value) => value < -79.9 && value > -80)).toBe(true);
+      expect(own.subarray(low).every((value) => value <= 0 && value > -0.25)).toBe(true);
+      return low;
+    });
+    expect(lows.every((low) => Number.isInteger(Math.log2(low)) && low <= 128)).toBe(true);
+    expect(new Set(lows).size).toBeGreaterThan(1);
   });
 });
 

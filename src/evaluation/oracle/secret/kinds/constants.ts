@@ -4,7 +4,7 @@ import type { RandomStream } from '../../../../stats/random.ts';
 import type { DisguiseRequest } from '../disguise-request.ts';
 import { rootMeanSquare } from '../root-mean-square.ts';
 import { largestInteger, milder, scalingOf } from '../scaling.ts';
-import { CONSTANTS, nameOf, type SecretSet, WHOLES } from '../secret-set.ts';
+import { CONSTANTS, nameOf, type SecretSet, STEPS, WHOLES } from '../secret-set.ts';
 import { storableExponent } from '../storable.ts';
 
 /**
@@ -64,6 +64,32 @@ export function applyWholes(
   const { name } = buffer;
   if (!(about <= (scalingOf(problem, name)?.most ?? 0))) return values;
   return integersBelow(values, about + 1, { problem, name, stream, isNear: true });
+}
+
+/** Generator sets of rows that rise by a little less than one of these, which a kernel's code adds to values: it may look on until values are so far apart, and something overflows before. */
+export const setsOfSteps = (problem: ProblemFile, gaps: readonly number[]): string[] =>
+  gaps
+    .filter((gap) => Object.keys(problem.inputs).some((name) => gap <= (scalingOf(problem, name)?.most ?? 0)))
+    .map((about) => nameOf({ kind: STEPS, about }));
+
+/** Rows begin with up to so many low values, and rise by so much less than the step. The others are this near one another, for equal ones add up their errors. */
+const STEP = { mostExponent: 7, less: 2 ** -12, spread: 1 / 4 } as const;
+
+/** In each input of floating-point numbers that may be so large: each row begins as far below the others. */
+export function applySteps(
+  values: Float64Array,
+  { about = 1 }: SecretSet,
+  { problem, buffer, stream }: DisguiseRequest,
+): Float64Array {
+  if (!(about <= (scalingOf(problem, buffer.name)?.most ?? 0))) return values;
+  const columns = buffer.shape.at(-1) ?? 1;
+  for (let start = 0; start < values.length; start += columns) {
+    const end = start + 2 ** (stream.bits(start) % (STEP.mostExponent + 1));
+    const last = Math.min(values.length, start + columns);
+    for (let i = start; i < last; i++)
+      values[i] = i < end ? -about * (1 - STEP.less) : -STEP.spread * stream.uniform(values.length + i);
+  }
+  return values;
 }
 
 /** As far as the input takes values of that size. */
