@@ -201,7 +201,7 @@ export const SPREADING = {
   workers: option(
     '--workers <which>',
     WORKERS,
-    'processes of a virtual device that judge candidates at a time; with --queue whose: gpu=h200 or virtual:l4',
+    'candidates at a time: on one GPU, or in processes of a virtual device; with --queue whose: gpu=h200 or virtual:l4',
     { defaultHelp: 'one; with several GPUs one each', isLogged: true, notInReplays: true },
   ),
   queue: option(

@@ -5,7 +5,7 @@ import type { Problem } from '../../core/problem.ts';
 import { WorkerProcessEnded } from '../../process/worker-process.ts';
 import { notJudged } from '../recording/not-judged.ts';
 
-/** One that judges a candidate at a time: a worker process with a device of its own. */
+/** One that judges a candidate at a time: a worker process with a device of its own, or a session of this process that shares its GPU with others. */
 export interface Seat {
   readonly device: DeviceIdentity;
   /** Rejects with a {@link WorkerProcessEnded} if its process ended. The next request starts another one. */
@@ -28,8 +28,8 @@ interface Waiting {
 }
 
 /**
- * An evaluator of several worker processes on this machine. The first idle one takes a request, so a lone request is always judged
- * on the same device. If a process ends over a request, another takes it, and the ended one is started again: no request is
+ * An evaluator of several seats on this machine. The first idle one takes a request, so a lone request is always judged on the same device; but
+ * whoever judged its candidate before comes first, unless it is to be verified anew. If a process ends over a request, another takes it, and the ended one is started again: no request is
  * lost, and none is answered twice. A device that fails again and again gets no more requests.
  */
 export class LocalPool implements Evaluator {
@@ -63,11 +63,13 @@ export class LocalPool implements Evaluator {
     });
   }
 
-  /** Virtual devices share the cores with the first. */
+  /** Virtual devices share the cores with the first; what shares its GPU would keep it waiting. */
   rehearse(request: EvaluationRequest): void {
     this.#problem ??= request.problem;
-    for (const seat of this.#seats.slice(1)) {
-      if (seat.device.kind === 'virtual' || this.#busy.has(seat)) continue;
+    const [first, ...others] = this.#seats;
+    for (const seat of others) {
+      const isShared = seat.device.kind === 'virtual' || seat.device.id === first!.device.id;
+      if (isShared || this.#busy.has(seat)) continue;
       this.#busy.add(seat);
       const over = (error?: unknown): void => {
         if (error instanceof WorkerProcessEnded) this.#forgetPrepared(seat);

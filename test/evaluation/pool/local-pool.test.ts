@@ -206,3 +206,9 @@ it('a candidate that is judged once more goes to who knows it, if that one is id
     ['b', 'b', 'b'],
   ]);
 });
+
+it('nobody rehearses on the GPU on which the start is judged', () => {
+  const [one, same, other] = [seat('cuda:0'), seat('cuda:0'), seat('cuda:1')];
+  new LocalPool([one, same, other]).rehearse(request('start'));
+  expect([one.asked, same.asked, other.asked]).toEqual([[], [], ['start']]);
+});
