@@ -188,7 +188,7 @@ const cacheHints = (tokens: readonly Token[]): string[] => [
   ),
 ];
 
-const BARRIER = /^(?:bar|barrier)(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?$/;
+const BARRIER = /^bar(?:rier)?(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?$/;
 
 /** Any barrier but `bar.sync 0;`, which is `__syncthreads()`. */
 function isPartialBarrier(tokens: readonly Token[], index: number): boolean {

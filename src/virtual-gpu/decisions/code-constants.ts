@@ -6,6 +6,9 @@ import { numberOfBits } from '../../ptx/literals.ts';
 /** Sizes that a constant may bear on; smaller ones are everywhere, larger ones can't be verified. */
 const SIZES = { least: 8, most: 2 ** 22 } as const;
 
+/** How far apart a constant operand moves two values. */
+const GAP_OF: Readonly<Record<string, (constant: number) => number>> = { add: Math.abs, sub: Math.abs };
+
 /** Powers of e or two that exponentials of differences bear: smaller ones are rounding's, beyond larger ones fp32 ends. */
 const GAPS = { least: 4, most: 128 } as const;
 
@@ -74,6 +77,6 @@ function addValue(instruction: PtxInstruction, constant: number, values: Set<num
 }
 
 function addGap({ opcode }: PtxInstruction, constant: number, gaps: Set<number>): void {
-  const gap = Math.abs(constant);
-  if ((opcode === 'add' || opcode === 'sub') && gap >= GAPS.least && gap < GAPS.most) gaps.add(gap);
+  const gap = GAP_OF[opcode]?.(constant);
+  if (gap !== undefined && gap >= GAPS.least && gap < GAPS.most) gaps.add(gap);
 }
