@@ -183,39 +183,31 @@ function sizesWith(aim: TileCountsAim, { first, tile, least, rise, most }: Tiles
   const rounds = most === undefined ? [] : ROUNDS[onFew ? 'few' : 'own'].map((count) => count * most);
   const whole = rounds.map((tiles) => first + tile * Math.floor((tiles - least) / rise));
   const isOfOneSize = openNames(aim.problem).length === 1;
-  const doubled = most === undefined && !onFew && isOfOneSize ? beyondPowers(least, sizeOf) : [];
+  const doubled = most === undefined && !onFew && isOfOneSize ? beyondPower(least, sizeOf) : [];
   const [one = [], two = [], ...more] = whole.map((size) => [size + tile, size + 1, size + 2 * tile, size]);
   return distinct([
     ...one.slice(0, 1),
-    ...doubled.slice(0, 1),
+    ...doubled,
     ...(counted === undefined ? [] : [counted]),
     ...two.slice(0, 1),
     ...further,
     ...one,
     ...more.flatMap((sizes) => sizes.slice(0, 1)),
-    ...doubled.slice(1),
     ...partsOf(tile, aim.parameters).flatMap((part) => wanted.map((number) => part * number)),
     ...two,
     ...more.flat(),
   ]);
 }
 
-/** Numbers of tiles just beyond smaller powers of two are met by shapes of every kernel. */
-const POWERS = { least: 2 ** 9, most: 2 ** 16 } as const;
+/** Numbers of tiles just beyond smaller powers of two are met by shapes of every kernel; beyond larger ones each verification would take seconds more. */
+const POWERS = { least: 2 ** 9, most: 2 ** 12 } as const;
 
-/**
- * Sizes with two tiles more than a power of two, the largest first: the logarithm of the larger number is the harder one to round up. What one tile lacks of those before it is
- * added to the next.
- */
-function beyondPowers(least: number, sizeOf: (tiles: number) => number): number[] {
-  const sizes: number[] = [];
-  for (let power: number = POWERS.most; power >= POWERS.least; power /= 2)
-    if (power >= least && sizeOf(power + 2) <= FAR) sizes.push(sizeOf(power + 2));
-  return sizes.slice(0, MOST_POWERS);
+/** The size with two tiles more than a power of two, if there is one: the logarithm of a large number is a harder one to round up. What one tile lacks of those before it is added to the next. */
+function beyondPower(least: number, sizeOf: (tiles: number) => number): number[] {
+  for (let power: number = POWERS.most; power >= Math.max(least, POWERS.least); power /= 2)
+    if (sizeOf(power + 2) <= FAR) return [sizeOf(power + 2)];
+  return [];
 }
-
-/** The largest one may cost too much. */
-const MOST_POWERS = 4;
 
 /** What a CTA may take for a tile where the grid has fewer CTAs: a row, or a share of its own tile. */
 const partsOf = (tile: number, parameters: ParameterValues): number[] =>
