@@ -108,6 +108,7 @@ export interface Session extends AsyncDisposable {
 /** What several sessions of one GPU have in common. */
 interface Shared {
   readonly device: Device;
+  readonly toolchain: Toolchain;
   readonly deviceReference: DeviceReference | undefined;
   readonly oracle: ExpectationCache;
   readonly known: Known;
@@ -147,13 +148,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     : openDevice(options.device, options.threads === undefined ? {} : { threads: options.threads }));
   stack.defer(() => device.close());
   const { kind, driver } = device.identity;
-  const toolchain = await createToolchain({
-    target: kind,
-    kind: options.toolchain,
-    driverVersion: driver,
-    codeFolder: options.codeFolder,
-  });
-  stack.defer(async () => toolchain.close?.());
+  const openToolchain = async (): Promise<Toolchain> => {
+    const { toolchain: asked, codeFolder } = options;
+    const opened = await createToolchain({ target: kind, kind: asked, driverVersion: driver, codeFolder });
+    stack.defer(async () => opened.close?.());
+    return opened;
+  };
+  const toolchain = options.beside?.shared?.toolchain ?? (await openToolchain());
   const environment = describeEnvironment({ device, toolchain });
   const ending = new AbortController();
   const openShared = async (): Promise<Shared> => {
@@ -164,7 +165,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     const { cache: shared, limitBytes } = options.sharedOracle ?? {};
     const { signal } = ending;
     const oracle = createExpectationCache({ deviceReference, signal, threads, shared, limitBytes });
-    return { device, deviceReference, oracle, known: createKnown() };
+    return { device, toolchain, deviceReference, oracle, known: createKnown() };
   };
   const shared = options.beside?.shared ?? (await openShared());
   const { deviceReference, oracle, known } = shared;

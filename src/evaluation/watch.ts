@@ -9,7 +9,7 @@ export type OpenWatcher = () => Promise<Evaluator | string>;
 
 /**
  * A real GPU does not show which ways a kernel's conditions go. So a candidate that passes there is verified once more on a virtual GPU
- * with the same spec, if the request says `watched`.
+ * with the same spec, if the request says `watched`; or in the usual checks, if racecheck's reports of it are in doubt.
  */
 export function createWatchingEvaluator(evaluator: Evaluator, openWatcher: OpenWatcher): Evaluator {
   let watcher: ReturnType<OpenWatcher> | undefined;

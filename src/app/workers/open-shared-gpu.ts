@@ -2,7 +2,6 @@ import { allEnded } from '../../core/all-ended.ts';
 import type { EvaluationRequest } from '../../core/evaluation.ts';
 import type { Candidate } from '../../core/kernel.ts';
 import { LocalPool, type Seat } from '../../evaluation/pool/local-pool.ts';
-import { openTemporaryFolder } from '../../process/temporary-folder.ts';
 import { openSession, type Session, type SessionOptions } from '../session.ts';
 
 /**
@@ -14,13 +13,11 @@ import { openSession, type Session, type SessionOptions } from '../session.ts';
  */
 export async function openSharedGpu(device: string, times: number, options: SessionOptions): Promise<Session> {
   await using stack = new AsyncDisposableStack();
-  const shared = openTemporaryFolder();
-  stack.defer(() => shared[Symbol.asyncDispose]());
-  const open = async (others: SessionOptions): Promise<Session> => stack.use(await openSession(others));
-  const own = { ...options, device, codeFolder: shared.path };
-  const first = await open(own);
-  const others = Array.from({ length: times - 1 }, () => open({ ...own, beside: first }));
-  const sessions = [first, ...(await allEnded(others))];
+  const open = async (beside?: Session): Promise<Session> =>
+    stack.use(await openSession({ ...options, device, beside }));
+  const first = await open();
+  const others = await allEnded(Array.from({ length: times - 1 }, () => open(first)));
+  const sessions = [first, ...others];
   const pool = new LocalPool(sessions.map(seatOf));
   const owned = stack.move();
   return {

@@ -152,7 +152,7 @@ function refuseTwice([device, other]: readonly string[], workers: string | undef
   if (device !== other || !device!.startsWith('cuda:')) return;
   throw new WarpsmithError({
     code: 'conflicting-options',
-    message: `A GPU judges one candidate of a queue at a time.`,
+    message: 'A GPU judges one candidate of a queue at a time.',
     path: '--workers',
     received: `--device ${device} --workers ${workers}`,
     expected: '--workers with a virtual device',

@@ -22,7 +22,8 @@ export interface UnwaitedLaunch {
 /**
  * The first launch with `programmaticDependent` that may read what an earlier one has yet to write: its function never executes
  * `griddepcontrol.wait`, though an earlier launch that may still run gets one of its buffers, or it reads a buffer before, which
- * an earlier one writes, or it waits for a launch that has not waited for an earlier one. Inputs don't count. Nothing of this shows where launches run one after the other, as on a virtual GPU.
+ * an earlier one writes, or it waits for a launch that has not waited for an earlier one. Inputs don't count. Nothing of this shows
+ * where launches run one after the other, as on a virtual GPU.
  *
  * @param sources - the kernel's files: on GPUs that run one launch after the other, they say whether it would wait on the others.
  */
@@ -40,7 +41,7 @@ export function unwaitedLaunch(
     const waits = ({ functionName }: PlannedLaunch): boolean => mayWaitForLaunch(code, symbolOf(code, functionName));
     let between: string | undefined;
     for (const earlier of mayStillRun(steps, index)) {
-      const found = foundBetween(step, earlier, { code, waits, between });
+      const found = waits(step) ? sharedInSpiteOfWait(step, earlier, code, between) : sharedBuffer(step, earlier);
       const shared = found.find(({ buffer }) => !inputs.has(buffer));
       if (shared) return { functionName: step.functionName, earlier: earlier.functionName, ...shared };
       if (!waits(earlier)) between ??= earlier.functionName;
@@ -49,19 +50,16 @@ export function unwaitedLaunch(
   return undefined;
 }
 
-function foundBetween(
+/** @param between the first launch between both that does not wait. */
+const sharedInSpiteOfWait = (
   step: PlannedLaunch,
   earlier: PlannedLaunch,
-  {
-    code,
-    waits,
-    between,
-  }: { code: CompiledCode; waits: (step: PlannedLaunch) => boolean; between: string | undefined },
-): Shared[] {
-  if (!waits(step)) return sharedBuffer(step, earlier);
-  if (between === undefined) return readTooEarly(step, earlier, code);
-  return writtenBetween(step, earlier, code).map((buffer) => ({ buffer, between }));
-}
+  code: CompiledCode,
+  between: string | undefined,
+): Shared[] =>
+  between === undefined
+    ? readTooEarly(step, earlier, code)
+    : writtenByEither(step, earlier, code).map((buffer) => ({ buffer, between }));
 
 type Shared = Pick<UnwaitedLaunch, 'buffer' | 'early' | 'between'>;
 
@@ -82,7 +80,7 @@ function readTooEarly(step: PlannedLaunch, earlier: PlannedLaunch, code: Compile
 }
 
 /** Buffers of both launches that one of them writes, as far as their code shows. */
-function writtenBetween(step: PlannedLaunch, earlier: PlannedLaunch, code: CompiledCode): string[] {
+function writtenByEither(step: PlannedLaunch, earlier: PlannedLaunch, code: CompiledCode): string[] {
   const written = [step, earlier].flatMap(({ functionName, arguments: passed }) => {
     const { writes } = kernelAccesses(code, symbolOf(code, functionName));
     return passed.flatMap((argument, i) => (writes.has(i) ? buffersOf(argument) : []));

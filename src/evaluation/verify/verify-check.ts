@@ -97,14 +97,17 @@ export async function verifyCheck(
   }
 }
 
-const describeUnwaited = ({ functionName, earlier, buffer, early, between }: UnwaitedLaunch): string =>
-  `race: ${functionName} may start before ${earlier} has ended (programmaticDependent) and ` +
-  (between !== undefined
-    ? `waits for ${between} alone (griddepcontrol.wait), which does not wait for ${earlier}; both get ${buffer}, and one of them writes it`
-    : early === undefined
-      ? `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`
-      : `reads ${buffer}${early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`} before griddepcontrol.wait ` +
-        `(cudaGridDependencySynchronize), though ${earlier} writes it`);
+const describeUnwaited = (unwaited: UnwaitedLaunch): string =>
+  `race: ${unwaited.functionName} may start before ${unwaited.earlier} has ended (programmaticDependent) and ${whyUnwaited(unwaited)}`;
+
+function whyUnwaited({ earlier, buffer, early, between }: UnwaitedLaunch): string {
+  if (between !== undefined)
+    return `waits for ${between} alone (griddepcontrol.wait), which does not wait for ${earlier}; both get ${buffer}, and one of them writes it`;
+  if (early === undefined)
+    return `never executes griddepcontrol.wait (cudaGridDependencySynchronize), but both get ${buffer}`;
+  const place = early === 'somewhere' ? '' : ` at ${early.file}:${early.line}`;
+  return `reads ${buffer}${place} before griddepcontrol.wait (cudaGridDependencySynchronize), though ${earlier} writes it`;
+}
 
 /**
  * Refuses a kernel that read fewer distinct bytes of its inputs than the problem requires: it samples, or knows the answer.

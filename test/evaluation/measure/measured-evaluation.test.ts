@@ -523,3 +523,36 @@ describe('a candidate that passed before', () => {
     expect(levels).toEqual(['full']);
   });
 });
+
+it('times nothing but with the GPU for itself', async () => {
+  const device = withMeasuring(createFakeDevice({ kernel: honest }), { sequenceNs: () => SEQUENCE_NS });
+  const { measuring } = device;
+  const { replayOnce, timeEager } = measuring;
+  const timed: boolean[] = [];
+  let isAlone = false;
+  Object.assign(measuring, {
+    use: {
+      beside: (work: () => Promise<unknown>) => work(),
+      async alone(work: () => Promise<unknown>) {
+        isAlone = true;
+        return work().finally(() => {
+          isAlone = false;
+        });
+      },
+    },
+    replayOnce(...asked: Parameters<typeof replayOnce>) {
+      timed.push(isAlone);
+      return replayOnce(...asked);
+    },
+    timeEager(...asked: Parameters<typeof timeEager>) {
+      timed.push(isAlone);
+      return timeEager(...asked);
+    },
+  });
+  const evaluator = createLiveEvaluator({ device, toolchain: createFakeToolchain(), oracle, secret: 1 });
+  const against = [{ name: 'best', candidate: toyCandidate() }];
+  const request = { problem: toy, candidate: toyCandidate(), workload: toyWorkload, seed: 1, against };
+  expect(await evaluator.evaluate({ ...request, tier: 'accept' })).toMatchObject({ status: 'passed' });
+  expect(timed.length).toBeGreaterThan(20);
+  expect(timed.every((one) => one)).toBe(true);
+});
