@@ -47,7 +47,7 @@ function inTurns(settings: readonly RungSetting[]): RungSetting[] {
   return Array.from({ length: most }, (_, turn) => rungs.flatMap((rung) => rung[turn] ?? [])).flat();
 }
 
-function ofRung({ kernel, problem, candidate, workload }: RungSetting): Subject {
+export function ofRung({ kernel, problem, candidate, workload }: RungSetting): Subject {
   const { dimensions } = workload;
   return {
     problem: kernel.split('/')[0]!,

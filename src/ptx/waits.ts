@@ -1,7 +1,8 @@
 import type { SourceLocation } from '../core/compiled-code.ts';
 import type { PtxFunction, PtxInstruction } from './ast.ts';
 import { instructionsOf } from './instruction-parts.ts';
-import { controlOf, memoryActionOf, synchronisationOf } from './instructions/properties.ts';
+import { controlOf, definitionsAndUses, memoryActionOf, synchronisationOf } from './instructions/properties.ts';
+import { registersOf } from './operands.ts';
 import { parsePtx } from './parse.ts';
 
 /** Code whose time does not follow from its instructions and memory traffic. */
@@ -14,6 +15,8 @@ export interface Wait {
   readonly kind: 'sleep' | 'poll' | 'mbarrier' | 'cluster' | 'print';
   readonly source?: SourceLocation;
 }
+
+const TAKES_LOCK = ['cas', 'exch'];
 
 /** Modules without these words are not parsed. */
 const MAY_WAIT =
@@ -54,6 +57,38 @@ export function pollsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxIns
 }
 
 /**
+ * Atomics in loops by which CTAs draw their work from a queue that all share: what they give decides a branch, or is told to the rest of the CTA
+ * through shared memory.
+ */
+export function drawsOf(fn: Pick<PtxFunction, 'body'>): ReadonlySet<PtxInstruction> {
+  const instructions = instructionsOf(fn);
+  const mayDraw = (one: PtxInstruction): boolean =>
+    memoryActionOf(one) === 'atomic' && !TAKES_LOCK.some((part) => one.modifiers.includes(part));
+  return new Set([...pollsOf(fn)].filter((one) => mayDraw(one) && decides(one, instructions)));
+}
+
+/** Whether a branch depends on what the instruction gives, or a store to shared memory tells it; values are followed through registers only. */
+function decides(drawing: PtxInstruction, instructions: readonly PtxInstruction[]): boolean {
+  const known = new Set(definitionsAndUses(drawing).definitions);
+  for (let before = -1; before < known.size; ) {
+    before = known.size;
+    for (const one of instructions) {
+      const action = memoryActionOf(one);
+      const { definitions, uses } = definitionsAndUses(one);
+      if (!uses.some((register) => known.has(register))) continue;
+      if (action === 'store' ? tells(one, known) : controlOf(one) === 'branch') return true;
+      if (action === 'none') for (const register of definitions) known.add(register);
+    }
+  }
+  return false;
+}
+
+/** Whether a store to shared memory stores one of these registers: an address may come from them, too. */
+const tells = ({ modifiers, operands }: PtxInstruction, known: ReadonlySet<string>): boolean =>
+  modifiers.some((part) => part.startsWith('shared')) &&
+  registersOf(operands.slice(1)).some((register) => known.has(register));
+
+/**
  * Reads with which a warp may wait for other warps: made anew in each round of a loop that changes no memory. In whatever space,
  * since an address that compilers know nothing of may be one of shared memory.
  */
@@ -79,7 +114,7 @@ function waitOf(instruction: PtxInstruction, isInLoop: boolean): Wait['kind'] | 
   const action = memoryActionOf(instruction);
   const polls =
     (action === 'load' && isAnew(instruction)) ||
-    (action === 'atomic' && modifiers.some((part) => part === 'cas' || part === 'exch'));
+    (action === 'atomic' && TAKES_LOCK.some((part) => modifiers.includes(part)));
   return polls ? 'poll' : undefined;
 }
 

@@ -1,13 +1,13 @@
 import type { KernelResources } from '../core/counters.ts';
 import { onceFor } from '../core/once-for.ts';
-import type { ControlFlowGraph, PtxFunction, PtxModule } from '../ptx/ast.ts';
+import type { ControlFlowGraph, PtxFunction, PtxInstruction, PtxModule } from '../ptx/ast.ts';
 import { canonicalForm } from '../ptx/canonical-form.ts';
 import { checkOperands } from '../ptx/check-operands.ts';
 import { buildControlFlowGraph } from '../ptx/control-flow.ts';
 import { inlineCalls } from '../ptx/inline-calls.ts';
 import { analyseLiveness, type Liveness } from '../ptx/liveness.ts';
 import { estimateRegisters } from '../ptx/registers.ts';
-import { pollsOf } from '../ptx/waits.ts';
+import { drawsOf, pollsOf } from '../ptx/waits.ts';
 import { withCanonicalNans } from './canonical-nans.ts';
 import { type JitBlock, splitBlocks } from './codegen/control/blocks.ts';
 import { analyseUniformity } from './codegen/control/uniformity.ts';
@@ -29,6 +29,8 @@ export interface Analysis {
   slots: RegisterSlots;
   registersPerThread: number;
   decisions: DecisionSites;
+  /** Atomics by which CTAs draw their work. */
+  draws: ReadonlySet<PtxInstruction>;
 }
 
 /** Computes something once for each function of a module, when it is first asked for. */
@@ -61,12 +63,13 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const fn = withCombinedSelections(withCanonicalNans(canonicalForm(inlined)));
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
-  const blocks = splitBlocks(cfg, divergentBlocks);
+  const draws = drawsOf(fn);
+  const blocks = splitBlocks(cfg, divergentBlocks, draws);
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
   const decisions = decisionSites(blocks);
   const registersPerThread = registersOf(module, functionName);
-  return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions };
+  return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions, draws };
 }
 
 function asGraph(blocks: JitBlock[]): ControlFlowGraph {

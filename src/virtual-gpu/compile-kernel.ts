@@ -117,6 +117,7 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
     barriers: barriersOf(blocks),
     places: blocks.map(placeOf),
     spinLoops: spinLoopsOf(blocks, symbols.addresses, isNaming),
+    drawsWork: analysis.draws.size > 0,
     registers: describeRegisters(analysis),
     warpBytes: slots.warpBytes,
     staticSharedBytes: symbols.staticSharedBytes,

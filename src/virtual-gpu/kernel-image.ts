@@ -63,6 +63,8 @@ export interface RunnableImage extends Omit<SymbolTable, 'addresses'> {
   /** By block. */
   places: readonly BlockPlace[];
   spinLoops: readonly SpinLoop[];
+  /** Whether CTAs draw their work from a queue, as far as the code tells. */
+  drawsWork: boolean;
   /** `bits`: declared width; values of 16-bit registers are held zero-extended. */
   registers: Map<string, { offset: number; kind: RegisterKind; bits: number; uniform: boolean }>;
   warpBytes: number;

@@ -51,6 +51,8 @@ export const LAUNCH = {
   /** What the driver keeps for the barrier of a cooperative grid: upper and lower half of its address, 0 in other launches. */
   gridBarrierHigh: 1168,
   gridBarrierLow: 1172,
+  /** 1 once a warp of counted code has come to where it draws work. */
+  drawsNext: 1176,
 } as const;
 
 /**

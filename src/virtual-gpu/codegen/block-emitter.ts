@@ -158,8 +158,18 @@ export class BlockEmitter {
       b.get(locals.warp).i32(1).store(WARP.yields);
       return;
     }
-    if (!block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
+    const leadsToDraw = this.#leadsToDraw();
+    if (leadsToDraw) b.i32(0).i32(1).store(LAUNCH.drawsNext);
+    if (!leadsToDraw && !block.instructions.some((instruction) => kernel.polls.has(instruction))) return;
     b.get(locals.warp).loadAt(LAUNCH.givesWay).store(WARP.yields);
+  }
+
+  /** Whether the next block begins with drawing work, in code that is counted. */
+  #leadsToDraw(): boolean {
+    const { block, kernel } = this.frame;
+    if (!kernel.counting || block.terminator.kind !== 'jump') return false;
+    const [first] = kernel.blocks[block.terminator.target]?.instructions ?? [];
+    return first !== undefined && kernel.draws.has(first);
   }
 
   isUniform(instruction: PtxInstruction): boolean {

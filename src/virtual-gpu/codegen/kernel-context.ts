@@ -59,7 +59,8 @@ export interface Runtime {
 }
 
 /** What the emitters of a kernel are given. */
-interface KernelParts extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uniform' | 'slots' | 'decisions'> {
+interface KernelParts
+  extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uniform' | 'slots' | 'decisions' | 'draws'> {
   readonly module: ModuleBuilder;
   readonly helpers: Helpers;
   readonly imports: Imports;

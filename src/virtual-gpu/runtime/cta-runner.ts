@@ -150,6 +150,9 @@ const SLICE = { usual: 1 << 18, watched: 1 << 14, cooperative: 1 << 14, followed
 /** A CTA that does more than wait goes on for so many, beside others that wait: a turn moves the memory of two CTAs. */
 const ROUNDS_OF_TURN = 64;
 
+/** Bytes of CTAs that take turns to draw work. Where more would be kept, each runs to its end, and the first takes nearly all. */
+const MOST_KEPT_BYTES = 2 ** 29;
+
 /** Bits that a request sets in the sector map; an atomic reads and writes. */
 const SECTOR_BITS: Record<RequestKind, number> = {
   load: SECTOR_READ,
@@ -353,17 +356,22 @@ export class CtaRunner {
     const { block, gridBarrier, mostResident } = this.#request;
     const index = this.#residents.length;
     const isAlone = gridBarrier !== undefined || mostResident !== undefined;
-    const resident = new ResidentCta({ index, rank: isAlone ? 0 : index }, this.#memory, {
+    const extents = {
       warps: this.#warpCount,
       threads: product(block),
       sharedBytes: this.#totalShared,
       warpsEnd: this.#sectorMap,
-    });
+    };
+    const resident = new ResidentCta({ index, rank: isAlone ? 0 : index }, this.#memory, extents, () =>
+      this.image.counting ? this.#cta.clocks : undefined,
+    );
     this.#residents.push(resident);
     return resident;
   }
 
   #totalShared = 0;
+  /** CTAs draw work, and the one that has done least goes on, as on a GPU that runs them all at once. Only where it is counted who does how much. */
+  #takesTurns = false;
   #isLate: () => boolean = () => false;
 
   #takeRubbish(contents: PrivateContents): void {
@@ -389,8 +397,11 @@ export class CtaRunner {
     i32[LAUNCH.sectorMap >> 2] = this.#sectorMap;
     i32[LAUNCH.smCount >> 2] = this.#request.smCount;
     i32[LAUNCH.warpsPerSm >> 2] = this.#request.warpsPerSm;
-    const { gridBarrier } = this.#request;
-    this.#givesWay = gridBarrier !== undefined;
+    const { gridBarrier, mostResident = 0 } = this.#request;
+    const keptBytes = mostResident * (totalShared + this.#sectorMap - WARPS);
+    this.#takesTurns = this.image.counting && this.image.drawsWork && mostResident > 0 && keptBytes <= MOST_KEPT_BYTES;
+    i32[LAUNCH.drawsNext >> 2] = 0;
+    this.#givesWay = gridBarrier !== undefined || this.#takesTurns;
     i32[LAUNCH.gridBarrierHigh >> 2] = gridBarrier === undefined ? 0 : WINDOW.global;
     i32[LAUNCH.gridBarrierLow >> 2] = gridBarrier ?? 0;
   }
@@ -556,7 +567,7 @@ export class CtaRunner {
     this.#beginCta(slot, this.#placeOf(first, 0));
     let standstill: Standstill | undefined;
     for (;;) {
-      for (const resident of this.#residents) {
+      for (const resident of this.#whoGoesOn()) {
         if (resident.hasEnded) continue;
         if (isPointless()) return;
         this.#enter(resident);
@@ -569,12 +580,24 @@ export class CtaRunner {
     }
   }
 
-  /** Begins further CTAs while all that have begun wait. Returns whether one has begun. */
+  /** Where all CTAs are about to draw work, the one that comes to it first on a GPU, too. */
+  #whoGoesOn(): readonly ResidentCta[] {
+    if (!this.#takesTurns) return this.#residents;
+    let first: ResidentCta | undefined;
+    for (const resident of this.#residents) {
+      if (resident.hasEnded) continue;
+      if (resident.drawsAt === undefined || resident.vain.waits) return this.#residents;
+      if (first?.drawsAt === undefined || resident.drawsAt < first.drawsAt) first = resident;
+    }
+    return first ? [first] : [];
+  }
+
+  /** Begins further CTAs while all that have begun wait, or where they draw work. Returns whether one has begun. */
   #beginOthers(isPointless: () => boolean, next: () => number | undefined): boolean {
     const most = this.#request.mostResident!;
     let hasBegun = false;
     const room = this.#room();
-    while (this.#residents.every(hasStopped) && !isPointless()) {
+    while ((this.#takesTurns || this.#residents.every(hasStopped)) && !isPointless()) {
       const isFull = this.#residents.length === most && !this.#residents.some(({ hasEnded }) => hasEnded);
       const index = isFull ? undefined : next();
       if (index === undefined) return hasBegun;
@@ -624,6 +647,7 @@ export class CtaRunner {
   /** Runs the current CTA until it needs others that run with it, or has had its turn. Returns whether anything happened. */
   #advance(isPointless: () => boolean): boolean {
     const cta = this.#cta;
+    cta.drawsAt = undefined;
     let rounds = 0;
     for (let hasMoved = false; ; hasMoved = true) {
       if (isPointless()) return hasMoved;
@@ -633,9 +657,12 @@ export class CtaRunner {
         this.#finishCta();
         return true;
       }
+      if (cta.drawsAt !== undefined) {
+        this.#noteRound(older);
+        return true;
+      }
       const hasResumed = this.#resumePolls(older !== this.#watcher?.olderReads);
       if (hasResumed || this.#releaseWaits(hasStopped)) {
-        if (!hasResumed) cta.endPhase();
         cta.vain.forget();
         cta.olderRounds.forget();
         continue;
@@ -715,9 +742,10 @@ export class CtaRunner {
       hasRun = true;
       const executed = this.#runSlice(warp);
       hasStopped ||= cta.states[warp] !== 'ready';
-      this.#sampler?.endSlice(cta.place.linear, cta.criticalPath + cta.phaseInstructions[warp]!, this.#slice());
+      const began = cta.clocks.endSlice(executed);
+      if (this.#takesTurns) this.#noteDraw(warp);
+      this.#sampler?.endSlice(cta.place.linear, began, this.#slice());
       cta.instructions += executed;
-      cta.phaseInstructions[warp]! += executed;
       if (cta.instructions > instructionsPerCta)
         throw new KernelFault(
           'budget',
@@ -726,6 +754,14 @@ export class CtaRunner {
       if (this.#isLate()) throw new KernelFault('late', this.#waits());
     }
     return { hasRun, hasStopped };
+  }
+
+  /** Whether the warp whose slice ends would draw work next: the first of the CTA's that do decides when it is the CTA's turn. */
+  #noteDraw(warp: number): void {
+    const { i32 } = this.#memory;
+    if (i32[LAUNCH.drawsNext >> 2] === 0) return;
+    i32[LAUNCH.drawsNext >> 2] = 0;
+    this.#cta.drawsAt = Math.min(this.#cta.drawsAt ?? Infinity, this.#cta.clocks.timeOf(warp));
   }
 
   /** A method, since V8 calls its runtime for a private getter. */
@@ -766,6 +802,7 @@ export class CtaRunner {
     const slice = isFollowed ? SLICE.followed : this.#slice();
     this.#currentWarp = warp;
     this.#memory.i32[budget] = slice;
+    this.#cta.clocks.beginSlice(warp, slice);
     const status = this.#run(at);
     if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return slice - this.#memory.i32[budget]!;
     if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
@@ -834,6 +871,7 @@ export class CtaRunner {
     this.#cta.states.forEach((state, warp) => {
       if (state === 'waiting') this.#cta.states[warp] = 'ready';
     });
+    this.#cta.clocks.meet(this.#allWarps);
     this.#watcher?.barrier(id, this.#allWarps);
     return true;
   }
@@ -842,9 +880,11 @@ export class CtaRunner {
   #releaseBarriers(): boolean {
     const complete = this.#arrivals().filter((arrival) => arrival.threads >= arrival.expected);
     for (const arrival of complete) {
+      const warps = this.#warpsAt(arrival);
+      this.#cta.clocks.meet(warps, this.#cta.arrived.get(arrival.id)?.at);
       this.#cta.arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
-      this.#watcher?.barrier(arrival.id, this.#warpsAt(arrival));
+      this.#watcher?.barrier(arrival.id, warps);
       for (const group of arrival.groups) this.#resume(group);
     }
     return complete.length > 0;
@@ -874,6 +914,7 @@ export class CtaRunner {
       }
       if (group.lanes.some((lane) => clusterPhases[first + lane] !== CLUSTER_PHASE.complete)) continue;
       for (const lane of group.lanes) clusterPhases[first + lane] = CLUSTER_PHASE.outside;
+      this.#cta.clocks.meet([group.warp], this.#cta.metAt);
       this.#watcher?.clusterWait(group.warp);
       this.#resume(group);
       hasReleased = true;
@@ -897,7 +938,9 @@ export class CtaRunner {
   /** Ends the phase of the cluster's barrier if all threads have arrived. Who waits goes on at the next turn of its CTA. */
   #completeClusterBarrier(): boolean {
     if (!this.#meetsInCluster || !this.#residents.every(({ hasArrived }) => hasArrived)) return false;
+    const metAt = Math.max(...this.#residents.map(({ clocks }) => clocks.latest));
     for (const resident of this.#residents) {
+      resident.metAt = metAt;
       const { clusterPhases } = resident;
       for (let thread = 0; thread < clusterPhases.length; thread++)
         if (clusterPhases[thread] === CLUSTER_PHASE.arrived) clusterPhases[thread] = CLUSTER_PHASE.complete;
@@ -958,9 +1001,9 @@ export class CtaRunner {
     this.#watcher?.endCta();
     cta.hasEnded = true;
     cta.hasArrived = true;
-    cta.endPhase();
-    this.#counts.criticalPath += cta.criticalPath;
-    this.#sampler?.endCta(linear, cta.criticalPath);
+    const criticalPath = cta.clocks.latest;
+    this.#counts.criticalPath += criticalPath;
+    this.#sampler?.endCta(linear, criticalPath);
     this.#counts.longestCta = Math.max(this.#counts.longestCta, cta.instructions);
     this.#counts.instructions += cta.instructions;
     this.#counts.ctas++;

@@ -5,6 +5,7 @@ import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
 import type { SharedPlace } from './memories.ts';
 import { allPending, nothingPending, type PendingGroups } from './pending-groups.ts';
 import { RegisterPool } from './register-pool.ts';
+import type { WarpClocks } from './warp-clocks.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
 /** Lanes of a warp that wait for a phase of an mbarrier. */
@@ -31,6 +32,8 @@ export interface Sender {
 
 /** Something that reports to an mbarrier, whenever that is: here when somebody asks. */
 interface Landing {
+  /** When it was sent, in time of {@link WarpClocks}. */
+  readonly sentAt: number;
   land(): void;
   /** Of what must not come after the CTA's end. */
   readonly sender: Sender | undefined;
@@ -80,9 +83,20 @@ export class CtaState {
   readonly polls = new Map<number, Poll[]>();
   #lot: (() => number) | undefined;
 
-  constructor(rank: number, shared: () => SharedPlace) {
+  readonly clocks: WarpClocks;
+  readonly #running: () => WarpClocks | undefined;
+  /** While something arrives: when it was sent. */
+  #sentAt: number | undefined;
+
+  /**
+   * @param clocks of its warps.
+   * @param running clocks of the CTA that runs, be it another one of the cluster; undefined where nobody counts.
+   */
+  constructor(rank: number, shared: () => SharedPlace, clocks: WarpClocks, running: () => WarpClocks | undefined) {
     this.rank = rank;
-    this.barriers = new Mbarriers(shared);
+    this.clocks = clocks;
+    this.#running = running;
+    this.barriers = new Mbarriers(shared, () => this.now);
   }
 
   /**
@@ -100,6 +114,16 @@ export class CtaState {
     this.polls.clear();
   }
 
+  /** When what happens now happens, in time of {@link WarpClocks}; 0 where nobody counts. */
+  get now(): number {
+    return this.#sentAt ?? this.#running()?.now ?? 0;
+  }
+
+  /** The warp that runs has found a phase of an mbarrier complete. */
+  passed({ completedAt }: Mbarrier): void {
+    if (completedAt > 0) this.clocks.waitUntil(completedAt);
+  }
+
   /**
    * Whether a copy that is issued now lands at once, and not when somebody waits for it. On a GPU it may land at any time between; the
    * two ends show what depends on that. Which copies do follows from the seed and from how many came before.
@@ -113,7 +137,7 @@ export class CtaState {
    * @param sender of what must not come after the CTA's end.
    */
   send(address: number, land: () => void, sender?: Sender): void {
-    const landing: Landing = { land, sender };
+    const landing: Landing = { land, sender, sentAt: this.now };
     const before = this.#landings.get(address);
     if (before) before.push(landing);
     else this.#landings.set(address, [landing]);
@@ -124,7 +148,11 @@ export class CtaState {
     const landings = this.#landings.get(address);
     if (!landings) return;
     this.#landings.delete(address);
-    for (const { land } of landings) land();
+    for (const { land, sentAt } of landings) {
+      this.#sentAt = sentAt;
+      land();
+    }
+    this.#sentAt = undefined;
   }
 
   productsOf(warp: number): Products {

@@ -82,13 +82,14 @@ function elect(context: WarpContext): void {
 
 /** bar.arrive: counts towards the barrier and goes on. */
 function arrive(context: WarpContext): void {
-  const { operands, lanes, arrived } = context;
+  const { operands, lanes, arrived, cta } = context;
   const [id, expected] = [context.word(operands[0]!, lanes[0]!), context.word(operands[1]!, lanes[0]!)];
-  const threads = (arrived.get(id) ?? 0) + lanes.length;
+  const before = arrived.get(id);
+  const threads = (before?.threads ?? 0) + lanes.length;
   // The barrier is complete and nobody waits, so the next arrivals belong to its next use.
   const completes = threads >= expected;
   if (completes) arrived.delete(id);
-  else arrived.set(id, threads);
+  else arrived.set(id, { threads, at: Math.max(before?.at ?? 0, cta.now) });
   context.watcher?.arrive(id, context.warp, completes);
 }
 

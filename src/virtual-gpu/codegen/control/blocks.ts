@@ -43,10 +43,15 @@ export const readsClock = (i: PtxInstruction): boolean =>
 const isWarpSynchronous = (i: PtxInstruction): boolean => ['warp', 'warpgroup'].includes(synchronisationOf(i));
 
 /**
- * Splits the blocks of `cfg` after barriers and clock reads and, in divergent blocks, before warp-synchronous instructions.
+ * Splits the blocks of `cfg` after barriers and clock reads, before draws and, in divergent blocks, before warp-synchronous instructions.
+ * @param draws atomics by which CTAs draw work: before each of them ends a block, be it an empty one, in which the CTA may give way.
  */
-export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<number>): JitBlock[] {
-  const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index)));
+export function splitBlocks(
+  cfg: ControlFlowGraph,
+  divergentBlocks: ReadonlySet<number>,
+  draws: ReadonlySet<PtxInstruction>,
+): JitBlock[] {
+  const pieces = cfg.blocks.map((block) => cut(block, divergentBlocks.has(block.index), draws));
   const firstPiece: number[] = [];
   let count = 0;
   for (const list of pieces) {
@@ -72,9 +77,10 @@ export function splitBlocks(cfg: ControlFlowGraph, divergentBlocks: ReadonlySet<
 const onlyLeaves = (instructions: readonly PtxInstruction[]): boolean =>
   instructions.length === 1 && controlOf(instructions[0]!) === 'leave' && !instructions[0]!.guard;
 
-function cut(block: BasicBlock, divergent: boolean): PtxInstruction[][] {
+function cut(block: BasicBlock, divergent: boolean, draws: ReadonlySet<PtxInstruction>): PtxInstruction[][] {
   const pieces: PtxInstruction[][] = [[]];
   for (const instruction of block.instructions) {
+    if (draws.has(instruction)) pieces.push([]);
     if (divergent && isWarpSynchronous(instruction) && pieces.at(-1)!.length > 0) pieces.push([]);
     pieces.at(-1)!.push(instruction);
     if (isBarrier(instruction) || readsClock(instruction)) pieces.push([]);

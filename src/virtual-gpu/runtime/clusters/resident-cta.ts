@@ -6,6 +6,7 @@ import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
 import type { PrivateMemory, SharedPlace } from '../memories.ts';
 import { nothingPending } from '../pending-groups.ts';
 import { OlderRounds, stateOf, VainRounds } from '../vain-rounds.ts';
+import { WarpClocks } from '../warp-clocks.ts';
 import type { PendingCopies } from '../warp-context.ts';
 
 export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
@@ -47,16 +48,18 @@ export class ResidentCta implements Neighbour {
   readonly arrived: ArrivedThreads = new Map();
   readonly state: CtaState;
   readonly suspended: SuspendedLanes;
-  /** Instructions of each warp since the CTA's warps met last. */
-  readonly phaseInstructions: Float64Array;
+  readonly clocks: WarpClocks;
   /** By thread. */
   readonly clusterPhases: Uint8Array;
   /** Whether every thread that has not exited has arrived at the cluster's barrier. */
   hasArrived = false;
+  /** When the cluster last met, in time of {@link WarpClocks}. */
+  metAt = 0;
+  /** Where it gives way because a warp would draw work next: when that warp came there, in time of {@link WarpClocks}. */
+  drawsAt: number | undefined;
   readonly vain = new VainRounds();
   readonly olderRounds = new OlderRounds();
   instructions = 0;
-  criticalPath = 0;
   hasEnded = false;
   #isLive = true;
   #kept: { shared: Uint8Array; view: DataView; warps: Uint8Array } | undefined;
@@ -64,14 +67,20 @@ export class ResidentCta implements Neighbour {
   /**
    * @param index among those that run together: the CTAs of a cluster, or of a cooperative grid.
    * @param rank in its cluster.
+   * @param running clocks of the CTA that runs; undefined where nobody counts.
    */
-  constructor({ index, rank }: { index: number; rank: number }, memory: PrivateMemory, extents: CtaExtents) {
+  constructor(
+    { index, rank }: { index: number; rank: number },
+    memory: PrivateMemory,
+    extents: CtaExtents,
+    running: () => WarpClocks | undefined,
+  ) {
     this.index = index;
     this.#memory = memory;
     this.#extents = extents;
-    this.state = new CtaState(rank, () => this.shared);
+    this.clocks = new WarpClocks(memory, extents.warps);
+    this.state = new CtaState(rank, () => this.shared, this.clocks, running);
     this.suspended = new SuspendedLanes(this.state, memory);
-    this.phaseInstructions = new Float64Array(extents.warps);
     this.clusterPhases = new Uint8Array(extents.threads);
   }
 
@@ -93,13 +102,14 @@ export class ResidentCta implements Neighbour {
     this.arrived.clear();
     this.state.reset(registersAtStart, landingSeed);
     this.suspended.reset();
-    this.phaseInstructions.fill(0);
+    this.clocks.reset();
+    this.metAt = 0;
+    this.drawsAt = undefined;
     this.clusterPhases.fill(CLUSTER_PHASE.outside);
     this.hasArrived = false;
     this.vain.forget();
     this.olderRounds.forget();
     this.instructions = 0;
-    this.criticalPath = 0;
     this.hasEnded = false;
     this.#isLive = true;
     this.#writePlace();
@@ -155,13 +165,5 @@ export class ResidentCta implements Neighbour {
     write(LAUNCH.ctaInClusterX, within);
     i32[LAUNCH.clusterRank >> 2] = this.state.rank;
     i32[LAUNCH.smIndex >> 2] = sm;
-  }
-
-  /** Adds what the slowest warp executed since the CTA's warps met last. */
-  endPhase(): void {
-    let longest = 0;
-    for (const instructions of this.phaseInstructions) longest = Math.max(longest, instructions);
-    this.criticalPath += longest;
-    this.phaseInstructions.fill(0);
   }
 }

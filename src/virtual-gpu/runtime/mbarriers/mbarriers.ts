@@ -1,4 +1,5 @@
 import type { SharedPlace } from '../memories.ts';
+import type { WarpClocks } from '../warp-clocks.ts';
 
 /** Largest count of arrivals, and largest magnitude of a transaction count. Source: PTX ISA, mbarrier. */
 const MOST = 2 ** 20 - 1;
@@ -15,6 +16,9 @@ export interface Mbarrier {
   pending: number;
   /** Bytes that the current phase still waits for; negative while they came before they were expected. */
   bytes: number;
+  /** When the last of what the current phase waits for has come so far, and when the phase before was complete, in time of {@link WarpClocks}. */
+  latest: number;
+  completedAt: number;
   /** Halves of what was last written to shared memory for it. */
   low: number;
   high: number;
@@ -27,11 +31,14 @@ export class MbarrierMistake extends Error {}
 export class Mbarriers {
   readonly #objects = new Map<number, Mbarrier>();
   readonly #shared: () => SharedPlace;
+  readonly #now: () => number;
   /** Grows with every change: who polls in vain changes nothing. */
   changes = 0;
 
-  constructor(shared: () => SharedPlace) {
+  /** @param now in time of {@link WarpClocks}. */
+  constructor(shared: () => SharedPlace, now: () => number) {
     this.#shared = shared;
+    this.#now = now;
   }
 
   forget(): void {
@@ -40,7 +47,8 @@ export class Mbarriers {
 
   initialise(address: number, count: number): void {
     if (count < 1 || count > MOST) throw new MbarrierMistake(`its count is ${count}, not 1 to ${MOST}`);
-    const object = { address, phase: 0, expected: count, pending: count, bytes: 0, low: 0, high: 0 };
+    const times = { latest: 0, completedAt: 0 };
+    const object = { address, phase: 0, expected: count, pending: count, bytes: 0, ...times, low: 0, high: 0 };
     this.#objects.set(address, object);
     this.#store(object);
   }
@@ -109,8 +117,11 @@ export class Mbarriers {
   }
 
   #complete(object: Mbarrier): void {
+    object.latest = Math.max(object.latest, this.#now());
     if (object.pending === 0 && object.bytes === 0) {
       object.phase++;
+      object.completedAt = object.latest;
+      object.latest = 0;
       object.pending = object.expected;
     }
     this.#store(object);

@@ -63,8 +63,12 @@ function wait(operation: LaneOperation): void {
   const isOver = waitOver(operation, object);
   const holds = isOver();
   if (result) context.setPredicate(result, lane, holds);
-  if (holds) context.watcher?.acquired(address, context.warp);
-  else poll(context, object, isOver, [lane]);
+  if (!holds) {
+    poll(context, object, isOver, [lane]);
+    return;
+  }
+  context.cta.passed(object);
+  context.watcher?.acquired(address, context.warp);
 }
 
 const isSuspending = ({ modifiers }: PtxInstruction): boolean => modifiers[0] === 'try_wait';
@@ -135,8 +139,12 @@ export function directMbarrierWait({ instruction, image, memory }: DirectSite): 
     const holds = isOver();
     const first = (warp + predicate.offset) >> 2;
     memory.i32.fill(holds ? -1 : 0, first, first + LANES);
-    if (!holds) poll({ instruction, memory, cta, warp }, object, isOver, ALL_LANES);
-    else watcher?.acquired(offset, warp);
+    if (!holds) {
+      poll({ instruction, memory, cta, warp }, object, isOver, ALL_LANES);
+      return true;
+    }
+    cta.passed(object);
+    watcher?.acquired(offset, warp);
     return true;
   };
 }
