@@ -20,17 +20,18 @@ export interface CountedSequence {
 /**
  * What a virtual device counts in one launch sequence, its caches warm.
  *
- * @param ptx digest of the code that a GPU ran; undefined where a GPU ran what another compiler made.
+ * @param timed digest of the code that a GPU ran, several sequences of it in one graph; undefined where it ran what another compiler made of
+ *     the same text, one sequence after the other on a hot cache.
  * @throws Error if the code is not that one, or does not run.
  */
 export async function countSubject(
   device: Device,
   toolchain: Toolchain,
   subject: Subject,
-  ptx?: string,
+  timed?: string,
 ): Promise<CountedSequence> {
   const code = await subject.compile(toolchain, device.spec.architecture);
-  if (ptx !== undefined && digestOf(code.text) !== ptx) throw new Error('its PTX has changed since a GPU ran it');
+  if (timed !== undefined && digestOf(code.text) !== timed) throw new Error('its PTX has changed since a GPU ran it');
   const loaded = await device.load(code);
   if (!loaded.ok) throw new Error(loaded.message);
   const { module } = loaded;
@@ -40,7 +41,7 @@ export async function countSubject(
     const conditions = { name: 'count', orderSeed: 0, poison: NAN_POISON, count: true, timeoutMs: TIMEOUT_MS };
     // L2 holds a sequence's data from its last replay only if it holds those of all sequences in the graph. Each of its two
     // halves caches what the SMs on its side read (NVIDIA A100 whitepaper, L2), so both hold what SMs of both sides read.
-    const isHot = sequencesInGraph(plan).bytes <= device.spec.l2Bytes.value / 2;
+    const isHot = timed === undefined || sequencesInGraph(plan).bytes <= device.spec.l2Bytes.value / 2;
     const outcome = await runOnce(memory, module, { ...conditions, cache: isHot ? 'hot' : 'cold' });
     if (!outcome.ok) throw new Error(outcome.message);
     return { counters: outcome.counters, memsetBytes: memsetBytesOf(plan) };

@@ -165,9 +165,12 @@ const launchCounters = z
     resources,
     activeLaneHistogram: z.array(count).describe('Instructions with exactly n active lanes, n = 0…32.'),
     criticalPathInstructions: count.describe(
-      'Warp instructions on the critical path of one CTA: the sum over barrier-delimited phases of the busiest warp’s ' +
-        'instructions, averaged over CTAs. instructions ÷ (CTAs × warps × this) says how balanced warps are.',
+      'Warp instructions on the critical path of one CTA, averaged over CTAs: when the last warp ends, if each executes one at a ' +
+        'time and waits at barriers and mbarriers for others. instructions ÷ (CTAs × warps × this) says how balanced warps are.',
     ),
+    criticalPathNarrowInstructions: count
+      .describe('Of these, executed with at most four active lanes. Absent in a profile of a real GPU.')
+      .optional(),
     longestCtaInstructions: count.describe(
       'Warp instructions, loads and barriers of the longest-running CTA, for the tail of the last wave.',
     ),

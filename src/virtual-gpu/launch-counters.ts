@@ -59,6 +59,7 @@ export function launchCounters(
 ): LaunchCounters {
   const ctaCount = product(launch.grid);
   const countedCtas = sum(workers.map((w) => w.ctas));
+  const meanOf = (sums: readonly number[]): number => (countedCtas === 0 ? 0 : sum(sums) / countedCtas);
   const collector = new Collector(image, workers);
   const { totals, lines, histogram } = collector.collect();
   const warpTime = collector.warpTime();
@@ -82,7 +83,8 @@ export function launchCounters(
       localBytesPerThread: image.localBytesPerThread,
     },
     activeLaneHistogram: histogram,
-    criticalPathInstructions: countedCtas === 0 ? 0 : sum(workers.map((w) => w.criticalPath)) / countedCtas,
+    criticalPathInstructions: meanOf(workers.map((w) => w.criticalPath)),
+    criticalPathNarrowInstructions: meanOf(workers.map((w) => w.criticalPathNarrow)),
     longestCtaInstructions: Math.max(0, ...workers.map((w) => w.longestCta)),
     distinctSectorsRead: touched.read,
     distinctSectorsWritten: touched.written,

@@ -53,6 +53,8 @@ export const LAUNCH = {
   gridBarrierLow: 1172,
   /** 1 once a warp of counted code has come to where it draws work. */
   drawsNext: 1176,
+  /** Instructions of the slice that at most SERIAL_LANES lanes executed. Kept only while counting. */
+  narrow: 1180,
 } as const;
 
 /**

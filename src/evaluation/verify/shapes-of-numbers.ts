@@ -38,7 +38,7 @@ export function shapesOfMultiples(aim: Aim, numbers: readonly number[]): Dimensi
   const drawing = drawingOf(aim, 'shapes of multiples');
   const times = createStream(seed, 'times a number of the code');
   const wanted = numbers.filter((number) => number >= BLOCK && (!isPower(number) || number > MOST_POWER));
-  const inLot = byLot(wanted, seed, 'numbers of the code').toSorted((a, b) => Number(isBlock(b)) - Number(isBlock(a)));
+  const inLot = blocksFirst(byLot(wanted, seed, 'numbers of the code'));
   return inLot.flatMap((number, i) => {
     const size = number * (1 + (times.bits(i) % MOST_TIMES));
     return openDimensions(problem).flatMap(([name, { minimum = 1, maximum = Number.MAX_SAFE_INTEGER }]) =>
@@ -47,8 +47,38 @@ export function shapesOfMultiples(aim: Aim, numbers: readonly number[]): Dimensi
   });
 }
 
+const blocksFirst = (numbers: readonly number[]): number[] =>
+  numbers.toSorted((a, b) => Number(isBlock(b)) - Number(isBlock(a)));
 const isBlock = (number: number): boolean => number % BLOCK === 0;
 const isPower = (number: number): boolean => Number.isInteger(Math.log2(number));
+
+/** Sizes of the smaller one of two sizes whose difference is sought. */
+const MOST_BESIDE_DIFFERENCE = 5;
+
+/**
+ * Shapes in which a size is larger, by one of the code's numbers, than the one that it is where nothing else is asked for, as keys are than queries behind a cache: pages and blocks
+ * between the two are then whole. Of each choice of two the last is made, as of a mask and its corner. In the order in which they are to be tried.
+ */
+export function shapesOfDifferences(
+  { problem, timed, seed, takes, most }: Aim,
+  numbers: readonly number[],
+): Dimensions[] {
+  const stream = createStream(seed, 'shapes of differences');
+  const open = openDimensions(problem);
+  const chosen = Object.entries(problem.dimensions).flatMap(([name, { values }]) =>
+    values?.length === 2 ? [[name, values[1]!] as const] : [],
+  );
+  return open.flatMap(([name, { default: other, maximum = Number.MAX_SAFE_INTEGER }]) => {
+    if (typeof other !== 'string' || !open.some(([one]) => one === other)) return [];
+    return blocksFirst(byLot(numbers, seed, `differences of ${name}`)).flatMap((number, i) => {
+      const least = 1 + stream.uniform(i) * MOST_BESIDE_DIFFERENCE;
+      const sizes = open.map(([one, { minimum = 1 }]) => [one, one === other ? Math.floor(least) : minimum] as const);
+      const shape = { ...timed, ...Object.fromEntries([...chosen, ...sizes]) };
+      shape[name] = shape[other]! + number;
+      return number >= BLOCK && shape[name] <= maximum && takes(shape) && isWithin(most, problem, shape) ? [shape] : [];
+    });
+  });
+}
 
 /** Sizes of the dimensions beside one that is as large as the kernel takes it. */
 const BESIDE_LIMIT = [33, 5, 1] as const;

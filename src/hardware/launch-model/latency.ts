@@ -178,7 +178,10 @@ export function ctaLatency(
   const path = criticalPath(launch, schedule);
   const perWarp = Math.max(path.balanced * wide, launch.warpTime ? requestClocks(launch, schedule, code) : 0);
   const balancedClocks = Math.max(perWarp, throughputClocksPerCta);
-  const narrowSerial = Math.min(path.serial, fewLaneInstructions(launch) / Math.max(1, launch.ctaCount));
+  // Counters of before 2026-12-01, and those of a GPU, do not say how many of them lie on the path.
+  const narrowPath =
+    launch.criticalPathNarrowInstructions ?? fewLaneInstructions(launch) / Math.max(1, launch.ctaCount);
+  const narrowSerial = Math.min(path.serial, narrowPath);
   const wideSerial = path.serial - narrowSerial;
   const serialClocks = narrowSerial * narrow + wideSerial * wide;
   const serialText = (count: number, clocks: number): string =>

@@ -1,7 +1,7 @@
 import { onceFor } from '../../core/once-for.ts';
 import type { PtxInstruction, PtxOperand } from '../../ptx/ast.ts';
 import { has } from '../../ptx/instruction-parts.ts';
-import type { WarpClocks } from './warp-clocks.ts';
+import type { Moment } from './warp-clocks.ts';
 
 /** Lanes of one warp that wait at one barrier instruction. */
 export interface WaitingLanes {
@@ -40,8 +40,8 @@ export const wholeBarrierOf = onceFor((instruction: PtxInstruction): number | un
   return isWhole ? Number(id?.kind === 'immediate' ? id.value : 0) : undefined;
 });
 
-/** Threads that arrived at each barrier without waiting (`bar.arrive`), by its number; and when the last did, in time of {@link WarpClocks}. */
-export type ArrivedThreads = Map<number, { readonly threads: number; readonly at: number }>;
+/** Threads that arrived at each barrier without waiting (`bar.arrive`), by its number; and when the last did. */
+export type ArrivedThreads = Map<number, { readonly threads: number; readonly at: Moment }>;
 
 /**
  * Groups waiting lanes by barrier. Where an instruction names no count, all `liveThreads` are expected: a thread that exits no longer

@@ -62,6 +62,7 @@ import { hasStopped, Standstill } from './standstill.ts';
 import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
+import { laterOf } from './warp-clocks.ts';
 import { type OperationSurroundings, type Pages, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
@@ -125,6 +126,8 @@ export interface WorkerCounts {
   /** Requests to memory that warp sites made, by site, of those that made any. */
   siteRequests: Map<number, SiteRequests>;
   criticalPath: number;
+  /** Of these, executed by few lanes. */
+  criticalPathNarrow: number;
   longestCta: number;
   instructions: number;
   ctas: number;
@@ -761,7 +764,7 @@ export class CtaRunner {
     const { i32 } = this.#memory;
     if (i32[LAUNCH.drawsNext >> 2] === 0) return;
     i32[LAUNCH.drawsNext >> 2] = 0;
-    this.#cta.drawsAt = Math.min(this.#cta.drawsAt ?? Infinity, this.#cta.clocks.timeOf(warp));
+    this.#cta.drawsAt = Math.min(this.#cta.drawsAt ?? Infinity, this.#cta.clocks.momentOf(warp).time);
   }
 
   /** A method, since V8 calls its runtime for a private getter. */
@@ -938,7 +941,7 @@ export class CtaRunner {
   /** Ends the phase of the cluster's barrier if all threads have arrived. Who waits goes on at the next turn of its CTA. */
   #completeClusterBarrier(): boolean {
     if (!this.#meetsInCluster || !this.#residents.every(({ hasArrived }) => hasArrived)) return false;
-    const metAt = Math.max(...this.#residents.map(({ clocks }) => clocks.latest));
+    const metAt = this.#residents.map(({ clocks }) => clocks.latest).reduce(laterOf);
     for (const resident of this.#residents) {
       resident.metAt = metAt;
       const { clusterPhases } = resident;
@@ -1001,9 +1004,10 @@ export class CtaRunner {
     this.#watcher?.endCta();
     cta.hasEnded = true;
     cta.hasArrived = true;
-    const criticalPath = cta.clocks.latest;
-    this.#counts.criticalPath += criticalPath;
-    this.#sampler?.endCta(linear, criticalPath);
+    const { time, narrow } = cta.clocks.latest;
+    this.#counts.criticalPath += time;
+    this.#counts.criticalPathNarrow += narrow;
+    this.#sampler?.endCta(linear, time);
     this.#counts.longestCta = Math.max(this.#counts.longestCta, cta.instructions);
     this.#counts.instructions += cta.instructions;
     this.#counts.ctas++;
@@ -1326,6 +1330,7 @@ const isClusterWait = (instruction: PtxInstruction): boolean => synchronisationO
 const emptyCounts = (): SummedCounts => ({
   siteRequests: new Map(),
   criticalPath: 0,
+  criticalPathNarrow: 0,
   longestCta: 0,
   instructions: 0,
   ctas: 0,

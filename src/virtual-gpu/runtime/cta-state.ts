@@ -5,7 +5,7 @@ import { type Mbarrier, Mbarriers } from './mbarriers/mbarriers.ts';
 import type { SharedPlace } from './memories.ts';
 import { allPending, nothingPending, type PendingGroups } from './pending-groups.ts';
 import { RegisterPool } from './register-pool.ts';
-import type { WarpClocks } from './warp-clocks.ts';
+import { type Moment, START, type WarpClocks } from './warp-clocks.ts';
 import type { PiecesByDescriptor } from './warpgroups/pieces-by-descriptor.ts';
 
 /** Lanes of a warp that wait for a phase of an mbarrier. */
@@ -32,8 +32,7 @@ export interface Sender {
 
 /** Something that reports to an mbarrier, whenever that is: here when somebody asks. */
 interface Landing {
-  /** When it was sent, in time of {@link WarpClocks}. */
-  readonly sentAt: number;
+  readonly sentAt: Moment;
   land(): void;
   /** Of what must not come after the CTA's end. */
   readonly sender: Sender | undefined;
@@ -86,7 +85,7 @@ export class CtaState {
   readonly clocks: WarpClocks;
   readonly #running: () => WarpClocks | undefined;
   /** While something arrives: when it was sent. */
-  #sentAt: number | undefined;
+  #sentAt: Moment | undefined;
 
   /**
    * @param clocks of its warps.
@@ -114,14 +113,14 @@ export class CtaState {
     this.polls.clear();
   }
 
-  /** When what happens now happens, in time of {@link WarpClocks}; 0 where nobody counts. */
-  get now(): number {
-    return this.#sentAt ?? this.#running()?.now ?? 0;
+  /** When what happens now happens; the start where nobody counts. */
+  get now(): Moment {
+    return this.#sentAt ?? this.#running()?.now ?? START;
   }
 
   /** The warp that runs has found a phase of an mbarrier complete. */
   passed({ completedAt }: Mbarrier): void {
-    if (completedAt > 0) this.clocks.waitUntil(completedAt);
+    if (completedAt !== START) this.clocks.waitUntil(completedAt);
   }
 
   /**

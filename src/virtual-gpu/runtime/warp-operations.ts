@@ -18,6 +18,7 @@ import { matrixMultiply } from './matrix-multiply.ts';
 import { mbarrierOperation } from './mbarriers/operations.ts';
 import { failAssertion, print } from './printing/print.ts';
 import { scalarOperation } from './scalar-operations.ts';
+import { laterOf, START } from './warp-clocks.ts';
 import { type Address, addressHalves, originOf, type WarpContext } from './warp-context.ts';
 import { warpgroupMultiply } from './warpgroups/multiply.ts';
 
@@ -89,7 +90,7 @@ function arrive(context: WarpContext): void {
   // The barrier is complete and nobody waits, so the next arrivals belong to its next use.
   const completes = threads >= expected;
   if (completes) arrived.delete(id);
-  else arrived.set(id, { threads, at: Math.max(before?.at ?? 0, cta.now) });
+  else arrived.set(id, { threads, at: laterOf(before?.at ?? START, cta.now) });
   context.watcher?.arrive(id, context.warp, completes);
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Dimensions, ProblemFile } from '../../../src/core/problem.ts';
 import {
   shapesAtLimits,
+  shapesOfDifferences,
   shapesOfMultiples,
   shapesOfQuotients,
 } from '../../../src/evaluation/verify/shapes-of-numbers.ts';
@@ -41,6 +42,33 @@ describe('shapes of multiples', () => {
     const even = shapesOfMultiples({ ...aim, takes: ({ M }: Dimensions) => M! % 2 === 0 }, [25, 40]);
     expect(even.length).toBeGreaterThan(0);
     expect(even.every(({ M }) => M! % 2 === 0)).toBe(true);
+  });
+});
+
+describe('shapes of differences', () => {
+  const CACHED = {
+    dimensions: {
+      S: { minimum: 1 },
+      D: { values: [64, 32, 128] },
+      causal: { values: [0, 1] },
+      Skv: { minimum: 1, default: 'S' },
+    },
+    inputs: { Q: buffer(['S', 'D']), K: buffer(['Skv', 'D']) },
+    outputs: { O: { ...buffer(['S', 'D']), access: 'out' } },
+    flop: '4 * S * Skv * D',
+    independentDimensions: ['S'],
+  } as unknown as ProblemFile;
+  const cached = { ...aim, problem: CACHED, timed: { S: 512, D: 64, causal: 0, Skv: 512 } };
+
+  it('have a size larger by a number of the code than the one that it follows, with every flag set', () => {
+    const shapes = shapesOfDifferences(cached, [4096, 96]);
+    expect(shapes.map(({ S, Skv }) => Skv! - S!).sort()).toEqual([4096, 96]);
+    expect(shapes.every(({ S, D, causal }) => S! >= 1 && S! <= 5 && D === 64 && causal === 1)).toBe(true);
+  });
+
+  it('are none of a problem whose sizes follow from no other, nor beyond what they may cost', () => {
+    expect(shapesOfDifferences(aim, [4096])).toEqual([]);
+    expect(shapesOfDifferences({ ...cached, most: { flop: 1e8, elements: 1000 } }, [4096])).toEqual([]);
   });
 });
 

@@ -15,14 +15,16 @@ import { variantSetsOf } from '../../oracle/secret/sets-of-problem.ts';
 import { isForLongestVectors } from '../../oracle/secret/variants/index.ts';
 import { elementsOf } from '../../oracle/shapes/cost.ts';
 import { firstFitting } from '../aimed-shapes.ts';
-import { shapesAtLimits, shapesOfMultiples, shapesOfQuotients } from '../shapes-of-numbers.ts';
+import { shapesAtLimits, shapesOfDifferences, shapesOfMultiples, shapesOfQuotients } from '../shapes-of-numbers.ts';
 import { isLong, type VerifyRequest } from '../verify-request.ts';
 import { AT_TURNS } from './launches.ts';
 
 /** Shapes of multiples of the code's numbers. */
 const MOST_OF_MULTIPLES = 24;
+/** Shapes in which two sizes differ by one of them. */
+const MOST_OF_DIFFERENCES = 32;
 
-/** Of a thorough verification: checks of shapes in which a size is a whole multiple of a number of the code, of which nothing is left over. */
+/** Of a thorough verification: checks of shapes in which a size, or the difference of two, is a whole multiple of a number of the code, of which nothing is left over. */
 export function multipleChecks(request: VerifyRequest, choice: ChecksRequest, coverage: Coverage): Check[] {
   const { device, module, problem, dimensions: timed, seed, thorough = false } = request;
   if (!thorough || isLong(request)) return [];
@@ -34,8 +36,12 @@ export function multipleChecks(request: VerifyRequest, choice: ChecksRequest, co
     takes: takesShape({ ...choice, fits: undefined }),
     most: SOME_COST,
   };
-  const shapes = shapesOfMultiples(aim, device.constants?.(module).sizes ?? []);
-  const found = firstFitting(shapes, (shape) => isCheap(shape) && isFit(shape), MOST_OF_MULTIPLES);
+  const numbers = device.constants?.(module).sizes ?? [];
+  const isWanted = (shape: Dimensions): boolean => isCheap(shape) && isFit(shape);
+  const found = [
+    ...firstFitting(shapesOfMultiples(aim, numbers), isWanted, MOST_OF_MULTIPLES),
+    ...firstFitting(shapesOfDifferences(aim, numbers), isWanted, MOST_OF_DIFFERENCES),
+  ];
   coverage.drawnShapes = [...coverage.drawnShapes, ...found];
   return found.map((shape) => onceAt(shape, DECLARED));
 }

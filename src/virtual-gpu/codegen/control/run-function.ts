@@ -1,3 +1,4 @@
+import { SERIAL_LANES } from '../../../hardware/launch-model/constants.ts';
 import { CONTROL, LAUNCH, PC, RUN_STATUS, WARP } from '../../layout.ts';
 import type { FunctionBuilder, Local } from '../../wasm/function-builder.ts';
 import type { ModuleBuilder } from '../../wasm/module-builder.ts';
@@ -130,8 +131,19 @@ class RunFunction {
     if (tables) {
       b.get(THE_WARP).load(WARP.activeBits).set(this.#bits);
       increment(b, () => this.#pushPartialCell(), tables.partial);
+      this.#countNarrow();
     }
     b.get(THE_WARP, this.#current).add(blockCount).callIndirect(this.#blockType).op('drop');
+  }
+
+  /** Adds the current block's instructions to those that few lanes execute, if they do. */
+  #countNarrow(): void {
+    const b = this.#b;
+    b.get(this.#bits).op('i32.popcnt').i32(SERIAL_LANES).op('i32.le_u');
+    b.if(() => {
+      b.i32(0).loadAt(LAUNCH.narrow);
+      b.get(this.#current).i32(2).op('i32.shl').load(this.#options.weights).op('i32.add').store(LAUNCH.narrow);
+    });
   }
 
   /** Offset of the current block's count for this number of active lanes. */

@@ -6,7 +6,7 @@ import { SuspendedLanes } from '../mbarriers/suspended-lanes.ts';
 import type { PrivateMemory, SharedPlace } from '../memories.ts';
 import { nothingPending } from '../pending-groups.ts';
 import { OlderRounds, stateOf, VainRounds } from '../vain-rounds.ts';
-import { WarpClocks } from '../warp-clocks.ts';
+import { START, WarpClocks } from '../warp-clocks.ts';
 import type { PendingCopies } from '../warp-context.ts';
 
 export type WarpState = 'ready' | 'waiting' | 'polling' | 'exited';
@@ -53,9 +53,9 @@ export class ResidentCta implements Neighbour {
   readonly clusterPhases: Uint8Array;
   /** Whether every thread that has not exited has arrived at the cluster's barrier. */
   hasArrived = false;
-  /** When the cluster last met, in time of {@link WarpClocks}. */
-  metAt = 0;
-  /** Where it gives way because a warp would draw work next: when that warp came there, in time of {@link WarpClocks}. */
+  /** When the cluster last met. */
+  metAt = START;
+  /** Where it gives way because a warp would draw work next: when that warp came there, in its instructions. */
   drawsAt: number | undefined;
   readonly vain = new VainRounds();
   readonly olderRounds = new OlderRounds();
@@ -103,7 +103,7 @@ export class ResidentCta implements Neighbour {
     this.state.reset(registersAtStart, landingSeed);
     this.suspended.reset();
     this.clocks.reset();
-    this.metAt = 0;
+    this.metAt = START;
     this.drawsAt = undefined;
     this.clusterPhases.fill(CLUSTER_PHASE.outside);
     this.hasArrived = false;

@@ -1,5 +1,5 @@
 import type { SharedPlace } from '../memories.ts';
-import type { WarpClocks } from '../warp-clocks.ts';
+import { laterOf, type Moment, START } from '../warp-clocks.ts';
 
 /** Largest count of arrivals, and largest magnitude of a transaction count. Source: PTX ISA, mbarrier. */
 const MOST = 2 ** 20 - 1;
@@ -16,9 +16,9 @@ export interface Mbarrier {
   pending: number;
   /** Bytes that the current phase still waits for; negative while they came before they were expected. */
   bytes: number;
-  /** When the last of what the current phase waits for has come so far, and when the phase before was complete, in time of {@link WarpClocks}. */
-  latest: number;
-  completedAt: number;
+  /** When the last of what the current phase waits for has come so far, and when the phase before was complete. */
+  latest: Moment;
+  completedAt: Moment;
   /** Halves of what was last written to shared memory for it. */
   low: number;
   high: number;
@@ -31,12 +31,11 @@ export class MbarrierMistake extends Error {}
 export class Mbarriers {
   readonly #objects = new Map<number, Mbarrier>();
   readonly #shared: () => SharedPlace;
-  readonly #now: () => number;
+  readonly #now: () => Moment;
   /** Grows with every change: who polls in vain changes nothing. */
   changes = 0;
 
-  /** @param now in time of {@link WarpClocks}. */
-  constructor(shared: () => SharedPlace, now: () => number) {
+  constructor(shared: () => SharedPlace, now: () => Moment) {
     this.#shared = shared;
     this.#now = now;
   }
@@ -47,7 +46,7 @@ export class Mbarriers {
 
   initialise(address: number, count: number): void {
     if (count < 1 || count > MOST) throw new MbarrierMistake(`its count is ${count}, not 1 to ${MOST}`);
-    const times = { latest: 0, completedAt: 0 };
+    const times = { latest: START, completedAt: START };
     const object = { address, phase: 0, expected: count, pending: count, bytes: 0, ...times, low: 0, high: 0 };
     this.#objects.set(address, object);
     this.#store(object);
@@ -117,11 +116,11 @@ export class Mbarriers {
   }
 
   #complete(object: Mbarrier): void {
-    object.latest = Math.max(object.latest, this.#now());
+    object.latest = laterOf(object.latest, this.#now());
     if (object.pending === 0 && object.bytes === 0) {
       object.phase++;
       object.completedAt = object.latest;
-      object.latest = 0;
+      object.latest = START;
       object.pending = object.expected;
     }
     this.#store(object);
