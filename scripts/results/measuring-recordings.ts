@@ -141,7 +141,7 @@ export const HOW_TO_RECORD: Readonly<Record<MeasuredRecordingName, string>> = {
   'h200-attention-dispatch':
     'warpsmith dispatch problems/attention --kernels bench/attention/h200-contenders.json --device cuda:0 --blocks 6 -o table --json',
   'h200-attention-dispatch-domain':
-    'as h200-attention-dispatch, with --kernels bench/attention/h200-contenders-domain.json and a --workload for each of its 14',
+    'as h200-attention-dispatch, with --kernels bench/attention/h200-contenders-domain.json and a --workload for each of its 20',
   'h200-attention-rungs':
     'warpsmith measure problems/attention --device cuda:0 --workload b1h8s512d64 --baseline sdpa --baseline sdpa-cudnn --baseline fa3 --json',
   'h200-attention-optimize':
