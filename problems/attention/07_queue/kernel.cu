@@ -13,8 +13,8 @@
 // Bound     As 07_cp_async for the work; the tail is at most one tile instead of one wave: of 64 x 8 tiles on 132 SMs with 2
 //           CTAs each, 1.94 waves take the time of 2 either way, and causal ones, half as long in the mean, of 1 instead of
 //           1.5. A tile pays one barrier and one atomicAdd, about 0.5 us that the other CTA of the SM covers.
-// Limits    D in {32, 64, 96, 128}; any S >= 1. A virtual GPU runs CTAs one after the other: the first one draws nearly all
-//           tiles there, so that results are right and predicted times too long.
+// Limits    D in {32, 64, 96, 128}; any S >= 1. A virtual GPU runs CTAs one after the other, but lets them take turns at the
+//           queue where it counts them, so that each draws as many tiles as on a GPU.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline_primitives.h>

@@ -4,7 +4,7 @@ import { figure } from '../../core/values.ts';
 import { lookBackChain } from './chain.ts';
 import { MACHINE_CODE, type MachineCode, type Overlap, START_CLOCKS } from './constants.ts';
 import { type CtaLatency, ctaLatency } from './latency.ts';
-import { overlappingRounds, type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
+import { type Schedule, type ScheduleAssumptions, scheduleLaunch } from './schedule.ts';
 import { type Demand, throughputDemands } from './throughput.ts';
 import { estimateTraffic, type Traffic } from './traffic.ts';
 
@@ -70,11 +70,11 @@ const between = (one: number, many: number, count: number): number => many + (on
  * Time of resources that overlap imperfectly: those of the SMs with each other, these with L2 and DRAM, and all with atomics and the
  * chain through CTAs. The starts of CTAs are added.
  *
- * @param schedule with one CTA on an SM, or all CTAs resident at once, all load at the same time, and then all compute.
+ * @param schedule with one turn, all load at the same time, and then all compute.
  */
 export function combineBounds(
   bounds: readonly ResourceBound[],
-  schedule: Pick<Schedule, 'residentCtas' | 'rounds'>,
+  schedule: Pick<Schedule, 'residentCtas' | 'loadTurns'>,
   overlap: Overlap = MACHINE_CODE.overlap,
 ): number {
   const { atomics = 0, chain = 0, starts = 0, ...groups } = Object.fromEntries(groupTimes(bounds));
@@ -82,8 +82,7 @@ export function combineBounds(
     Object.entries(groups).flatMap(([group, ns]) => (OF_CHIP.has(group) === ofChip ? [ns] : []));
   const among = between(overlap.oneCta, overlap.manyCtas, schedule.residentCtas);
   const [sms, chip] = [overlapped(timesOf(false), among), overlapped(timesOf(true), among)];
-  const rounds = overlappingRounds(schedule);
-  const both = overlapped([sms, chip], between(overlap.oneRound, overlap.manyRounds, rounds));
+  const both = overlapped([sms, chip], between(overlap.oneRound, overlap.manyRounds, schedule.loadTurns));
   const turns = overlapped([atomics, chain], overlap.chain);
   return overlapped([both, turns], overlap.atomics) + starts;
 }

@@ -1,6 +1,7 @@
 import type { DeviceSpec } from '../../core/device-spec.ts';
 import type { LaunchTiming } from '../../core/timing.ts';
 import { combineBounds, startClocks } from './model-launch.ts';
+import { turnsOfCtas } from './schedule.ts';
 
 /** How a launch's work is cut into CTAs. */
 export interface LaunchCut {
@@ -28,7 +29,7 @@ export const filledShare = (cut: Pick<LaunchCut, 'ctaCount' | 'filledCtas'>, spe
 /**
  * Time in ns of a launch whose work is divided differently, by the time model. Scales each bound with the work of the
  * busiest SM, and latency with the number of waves and a warp's share of them. Keeps registers and the traffic of the whole
- * launch, so smaller tiles look better than they are: they re-read more.
+ * launch, so smaller tiles look better than they are: they re-read more. Copies that a CTA makes beside its own work are not seen.
  */
 export function recutLaunchNs(
   launch: Pick<LaunchTiming, 'bounds' | 'launchOverheadNs'>,
@@ -49,7 +50,8 @@ export function recutLaunchNs(
     return OF_SM.has(resource) ? busiest : busiest / schedulers;
   };
   const bounds = launch.bounds.map((bound) => ({ ...bound, ns: bound.ns * scaleOf(bound.resource) }));
-  const schedule = { residentCtas: residentCtas(to, spec), rounds: roundsOf(to, spec) };
+  const resident = residentCtas(to, spec);
+  const schedule = { residentCtas: resident, loadTurns: turnsOfCtas(resident, roundsOf(to, spec)) };
   return combineBounds(bounds, schedule) + launch.launchOverheadNs;
 }
 

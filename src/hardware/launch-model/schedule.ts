@@ -16,6 +16,8 @@ export interface Schedule {
   /** Turns of `residentCtas` that the busiest SM takes. */
   readonly rounds: number;
   /** CTAs ÷ (SMs × CTAs per SM). */
+  /** Turns in which an SM loads while it computes: 1 where all that it loads comes before all that it computes. */
+  readonly loadTurns: number;
   readonly waves: number;
   /** Whole waves ÷ waves; 1 when the last wave is full. */
   readonly tailRatio: number;
@@ -45,6 +47,7 @@ export function scheduleLaunch(
   const whole = (value: number): number => (quantised ? Math.ceil(value) : value);
   const ctasOnBusiestSm = Math.max(whole(launch.ctaCount / spec.smCount.value), quantised ? 1 : 0);
   const residentCtas = Math.min(ctasPerSm, Math.max(1, Math.ceil(ctasOnBusiestSm)));
+  const rounds = whole(ctasOnBusiestSm / residentCtas);
   const waves = launch.ctaCount / (spec.smCount.value * ctasPerSm);
   const meanInstructions = launch.instructions / Math.max(1, launch.ctaCount);
   const longest = meanInstructions > 0 ? launch.longestCtaInstructions / meanInstructions : 1;
@@ -53,7 +56,8 @@ export function scheduleLaunch(
     warpsPerCta: Math.ceil(threads / LANES_PER_WARP),
     ctasOnBusiestSm,
     residentCtas,
-    rounds: whole(ctasOnBusiestSm / residentCtas),
+    rounds,
+    loadTurns: loadTurns(launch, residentCtas, rounds),
     waves,
     tailRatio: Math.ceil(waves) / waves,
     longestCtaRatio: quantised ? Math.max(1, longest) : 1,
@@ -61,6 +65,19 @@ export function scheduleLaunch(
   };
 }
 
-/** Turns in which some CTAs of an SM load while others compute: none where a CTA has the SM to itself. */
-export const overlappingRounds = ({ residentCtas, rounds }: Pick<Schedule, 'residentCtas' | 'rounds'>): number =>
+/** Turns in which some CTAs of an SM load while others compute: 1 where a CTA has the SM to itself. */
+export const turnsOfCtas = (residentCtas: number, rounds: number): number =>
   residentCtas > 1 ? Math.max(1, rounds) : 1;
+
+/**
+ * A CTA that copies asynchronously computes beside its own copies, as often as these fill its
+ * shared memory: what it copies into memory that holds all of it is there before it begins.
+ */
+function loadTurns(launch: LaunchCounters, residentCtas: number, rounds: number): number {
+  const { 'async-copy': copies, 'global-load': loads } = launch.instructionsByClass;
+  const { staticSharedBytes, dynamicSharedBytes } = launch.resources;
+  const sharedBytes = staticSharedBytes + dynamicSharedBytes;
+  const ofCopies =
+    copies > loads && sharedBytes > 0 ? launch.globalLoadBytes / Math.max(1, launch.ctaCount) / sharedBytes : 1;
+  return Math.max(turnsOfCtas(residentCtas, rounds), ofCopies);
+}

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { WarpTime } from '../../../src/core/counters.ts';
+import type { LaunchCounters, WarpTime } from '../../../src/core/counters.ts';
 import { DEVICE_SPECS } from '../../../src/hardware/device-specs.ts';
 import { combineBounds, modelLaunch, overlapOf } from '../../../src/hardware/launch-model/model-launch.ts';
+import { scheduleLaunch } from '../../../src/hardware/launch-model/schedule.ts';
 import { l1Bytes, lineAccesses } from '../../../src/hardware/launch-model/traffic.ts';
-import { makeLaunch } from '../../support/counters/make-launch.ts';
+import { type LaunchRequest, makeLaunch } from '../../support/counters/make-launch.ts';
 
 const l4 = DEVICE_SPECS.get('l4')!;
 const clockHz = l4.sustainedClockHz.value;
@@ -528,10 +529,35 @@ describe('the chain through CTAs that look back', () => {
   });
 });
 
+describe('turns in which an SM loads while it computes', () => {
+  const KIB = 1024;
+  const turnsOf = (request: Partial<LaunchRequest>): number =>
+    scheduleLaunch(makeLaunch({ ctaCount: 8 * 58, block: [1024, 1, 1], classes: { fp32: 1000 }, ...request }), l4)
+      .loadTurns;
+  const shared = (bytes: number): LaunchCounters['resources'] => ({
+    ...{ registersPerThread: 64, registersSource: 'estimated', localBytesPerThread: 0 },
+    ...{ staticSharedBytes: bytes, dynamicSharedBytes: 0 },
+  });
+
+  it('are those of CTAs that share it: one where each has it to itself, or all are there at once', () => {
+    expect(turnsOf({ resources: shared(0) })).toBe(1);
+    expect(turnsOf({ block: [256, 1, 1] })).toBe(2);
+    expect(turnsOf({ block: [256, 1, 1], ctaCount: 4 * 58 })).toBe(1);
+  });
+
+  it('are as many as its copies fill the shared memory of a CTA that computes beside them', () => {
+    const streams = { ctaCount: 58, globalLoadBytes: 58 * 640 * KIB, resources: shared(64 * KIB) };
+    expect(turnsOf({ ...streams, classes: { 'async-copy': 100 } })).toBe(10);
+    expect(turnsOf({ ...streams, classes: { 'async-copy': 100 }, globalLoadBytes: 58 * 32 * KIB })).toBe(1);
+    // Registers hold what loads bring, until it is stored.
+    expect(turnsOf({ ...streams, classes: { 'async-copy': 100, 'global-load': 1000 } })).toBe(1);
+  });
+});
+
 describe('combining resources', () => {
   const bound = (resource: string, time: number) => ({ resource, ns: time, arithmetic: '' });
-  const combined = (bounds: Parameters<typeof combineBounds>[0], residentCtas: number, rounds: number): number =>
-    combineBounds(bounds, { residentCtas, rounds });
+  const combined = (bounds: Parameters<typeof combineBounds>[0], residentCtas: number, loadTurns: number): number =>
+    combineBounds(bounds, { residentCtas, loadTurns });
 
   it('is the slowest alone when the others are small', () => {
     expect(combined([bound('fp32', 100), bound('dram', 1)], 8, 1e9)).toBeCloseTo(100, 3);
@@ -546,8 +572,6 @@ describe('combining resources', () => {
     const both = [bound('fp32', 100), bound('dram', 100)];
     expect(combined(both, 8, 1)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
     expect(combined(both, 8, 2)).toBeCloseTo(100 * 2 ** (1 / 3.1), 6);
-    // One CTA after the other, alone on its SM.
-    expect(combined(both, 1, 2)).toBeCloseTo(100 * 2 ** (1 / 1.2), 6);
   });
 
   it('overlaps the resources of an SM less where it holds one CTA, whose warps meet at barriers', () => {
@@ -572,7 +596,7 @@ describe('combining resources', () => {
     const timeWith = (wide: WarpTime, narrow: WarpTime) =>
       combineBounds(
         work,
-        { residentCtas: 2, rounds: 2 },
+        { residentCtas: 2, loadTurns: 2 },
         overlapOf(makeLaunch({ classes: {}, warpTime: { wide, narrow } })),
       );
     expect(timeWith(waiting, none)).toBeCloseTo(150, 6);
