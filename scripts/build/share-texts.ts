@@ -12,16 +12,16 @@ interface Shared {
   readonly places: readonly Node[];
 }
 
+/** Of most names; the first few are shorter. */
 const NAME_LENGTH = 3;
 /** A declaration, and a comma behind it. */
 const DECLARATION_LENGTH = NAME_LENGTH + 2;
 
 /**
- * Minified code in which texts, kinds of arrays and functions of `Math` and its like that stand in several places stand in one, and have a name
+ * Minified code in which texts, `void 0`, kinds of arrays and functions of `Math` and its like that stand in several places stand in one, and have a name
  * elsewhere: names of WebAssembly instructions take a fifth of the code otherwise.
  */
 export function shareTexts(code: string): string {
-  if (/\$[0-9a-z]{2}\b/.test(code)) throw new Error('the code has names such as $0a');
   const places = new Map<string, Node[]>();
   for (const node of textsIn(parseAst(code) as unknown as Node)) {
     const text = code.slice(node.start, node.end);
@@ -33,9 +33,9 @@ export function shareTexts(code: string): string {
       ({ text, places: { length } }) =>
         length * (text.length - NAME_LENGTH) > text.length + DECLARATION_LENGTH + NAME_LENGTH,
     )
-    .sort((a, b) => b.places.length * b.text.length - a.places.length * a.text.length)
-    .slice(0, 36 ** (NAME_LENGTH - 1));
-  const nameOf = (index: number): string => `$${index.toString(36).padStart(NAME_LENGTH - 1, '0')}`;
+    .sort((a, b) => b.places.length - a.places.length);
+  const names = namesFor(shared.length, code);
+  const nameOf = (index: number): string => names[index]!;
   const replacements = shared
     .flatMap(({ places: nodes }, index) => nodes.map((node) => ({ ...node, name: nameOf(index) })))
     .sort((a, b) => a.start - b.start);
@@ -52,10 +52,21 @@ export function shareTexts(code: string): string {
   return `const ${declarations};${parts.join('')}${code.slice(done)}`;
 }
 
+/** So many names that the code does not have, shorter ones first. */
+function namesFor(count: number, code: string): string[] {
+  const taken = new Set(code.match(/[\w$]+/g));
+  const names: string[] = [];
+  for (let index = 0; names.length < count; index++) {
+    const name = `$${index.toString(36)}`;
+    if (!taken.has(name)) names.push(name);
+  }
+  return names;
+}
+
 /** Texts and {@link KINDS} that are values, no names of properties or modules; and functions that need no object. */
 function* textsIn(node: Node): Generator<Node> {
   if (node.type === 'TaggedTemplateExpression' || /^(Import|Export(All|Named))/.test(node.type)) return;
-  if (isText(node) || isKind(node) || isFunctionOfNoObject(node)) {
+  if (isText(node) || isNothing(node) || isKind(node) || isFunctionOfNoObject(node)) {
     yield node;
     return;
   }
@@ -66,11 +77,14 @@ function* textsIn(node: Node): Generator<Node> {
   }
 }
 
-/** Kinds of arrays, which every module makes. Minified code calls nothing else so. */
-const KINDS = new Set(['Int32Array', 'Uint8Array', 'Uint32Array', 'Float64Array', 'DataView']);
+/** Kinds of arrays, and WebAssembly, which every module makes. Minified code calls nothing else so. */
+const KINDS = new Set([
+  ...['Int32Array', 'Uint8Array', 'Uint32Array', 'Float64Array', 'DataView', 'Uint16Array', 'Float32Array'],
+  'WebAssembly',
+]);
 
 /** Their functions do not ask whose they are. */
-const OWNERS = new Set(['Math', 'Object', 'Number', 'BigInt']);
+const OWNERS = new Set(['Math', 'Object', 'Number', 'BigInt', 'Array']);
 
 const nameOfIdentifier = (node: Node | undefined): string | undefined =>
   node?.type === 'Identifier' ? (node as Node & { name: string }).name : undefined;
@@ -80,6 +94,12 @@ const isKind = (node: Node): boolean => KINDS.has(nameOfIdentifier(node) ?? '');
 function isFunctionOfNoObject(node: Node): boolean {
   const { computed, object } = node as Node & { computed?: boolean; object?: Node };
   return node.type === 'MemberExpression' && !computed && OWNERS.has(nameOfIdentifier(object) ?? '');
+}
+
+/** `void 0`, as minified code writes `undefined`. */
+function isNothing(node: Node): boolean {
+  const { operator, argument } = node as Node & { operator?: string; argument?: Node & { value?: unknown } };
+  return node.type === 'UnaryExpression' && operator === 'void' && argument?.value === 0;
 }
 
 const isText = (node: Node): boolean =>

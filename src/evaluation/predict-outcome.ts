@@ -43,8 +43,8 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
     'the prediction leaves out waiting for other CTAs, unless a warp looks back at many at once: a loop reads what they may write; a ' +
     'chain of CTAs that wait for one another is slower than predicted',
   mbarrier:
-    'the prediction leaves out waiting at mbarriers: warps that hand work to each other are predicted as if each found it ' +
-    'done, and may be slower',
+    'waits at mbarriers are predicted from what warps execute before they arrive: how long a copy or a product is on its way ' +
+    'is left out, and the kernel may be slower',
   cluster:
     'the prediction leaves out waiting for other CTAs of the cluster, and the way to their shared memory: CTAs are predicted as if each ' +
     'ran alone, and may be slower',

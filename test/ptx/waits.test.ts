@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { predictionCaveats } from '../../src/evaluation/predict-outcome.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
-import { spinsOf, waitsIn } from '../../src/ptx/waits.ts';
+import { drawsOf, spinsOf, waitsIn } from '../../src/ptx/waits.ts';
 
 const module = (...lines: string[]): string =>
   [
@@ -38,6 +38,20 @@ describe('code that waits', () => {
       expect.stringContaining('leaves out __nanosleep'),
       expect.stringContaining('leaves out waiting for other CTAs'),
     ]);
+  });
+});
+
+describe('atomics by which CTAs draw work', () => {
+  const DRAW = 'atom.global.add.u32 %r2, [%rd1], 1;';
+  it.each([
+    ['decide a branch', loop(DRAW, 'add.u32 %r1, %r2, 7;'), 1],
+    ['are told to the CTA', loop(DRAW, 'mov.u32 %r0, %r2;', 'st.shared.u32 [%r3], %r0;'), 1],
+    ['are none that give a place alone', loop(DRAW, 'st.shared.u32 [%r2], %r3;'), 0],
+    ['are none that take a lock', loop('atom.global.cas.b32 %r2, [%rd1], 0, 1;', 'st.shared.u32 [%r3], %r2;'), 0],
+    ['are none outside loops', module(DRAW, 'st.shared.u32 [%r3], %r2;'), 0],
+    ['are none of shared memory', loop('atom.shared.add.u32 %r2, [%r3], 1;', 'st.shared.u32 [%r3], %r2;'), 0],
+  ])('%s', (_, ptx, count) => {
+    expect(drawsOf(parsePtx(ptx).functions[0]!).size).toBe(count);
   });
 });
 

@@ -1,4 +1,4 @@
-import { sizeOfDType } from '../../core/dtype.ts';
+import { type DType, sizeOfDType } from '../../core/dtype.ts';
 import { WarpsmithError } from '../../core/errors.ts';
 import { evaluateExpression } from '../../core/expressions/evaluate.ts';
 import type { PlannedBuffer } from '../../core/launch-plan.ts';
@@ -82,12 +82,29 @@ export function drawInputs(
               createStream(seed, check, 'change', number, whose === 'own' ? buffer.name : ''),
             fresh: () => draw(buffer.generator, 'fresh'),
           });
-    const laidOut = spreadElements(buffer, encode(values, buffer.dtype), NAN_POISON.byteValue);
+    const encoded = encode(values, buffer.dtype);
+    giveNansOfGpu(encoded, values, buffer.dtype);
+    const laidOut = spreadElements(buffer, encoded, NAN_POISON.byteValue);
     bytes.set(buffer.name, laidOut);
     roundInPlace(buffer, values, packElements(buffer, laidOut), generatorSet);
     tensors[buffer.name] = values;
   }
   return { bytes, tensors };
+}
+
+/** Bits of the NaN that a GPU's arithmetic gives. Source: PTX ISA, floating-point instructions. */
+const NAN_OF_GPU: Partial<Record<DType, number>> = { f32: 0x7fffffff, f16: 0x7fff, bf16: 0x7fff };
+
+/** Every second NaN gets the bits that a GPU's own have, not those of the host's: code may take one of them for a mark. */
+function giveNansOfGpu(encoded: Uint8Array, values: Float64Array, dtype: DType): void {
+  const bits = NAN_OF_GPU[dtype];
+  if (bits === undefined) return;
+  const { buffer, byteOffset } = encoded;
+  const words =
+    dtype === 'f32'
+      ? new Uint32Array(buffer, byteOffset, values.length)
+      : new Uint16Array(buffer, byteOffset, values.length);
+  for (let i = 1; i < values.length; i += 2) if (Number.isNaN(values[i])) words[i] = bits;
 }
 
 /**

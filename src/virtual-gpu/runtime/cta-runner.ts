@@ -62,7 +62,7 @@ import { hasStopped, Standstill } from './standstill.ts';
 import { createTensorKernel, productName, type TensorKernel } from './tensor-kernel.ts';
 import { type Spinning, spinningBlocks, stateOf } from './vain-rounds.ts';
 import { tellWaits, type Wait, waitAtBarrier, waitInLoop } from './waits.ts';
-import { laterOf } from './warp-clocks.ts';
+import { laterOf, type Moment, START } from './warp-clocks.ts';
 import { type OperationSurroundings, type Pages, type PendingCopies, WarpContext } from './warp-context.ts';
 import { type WarpOperation, warpOperation } from './warp-operations.ts';
 import type { WriteMap } from './write-map.ts';
@@ -364,16 +364,16 @@ export class CtaRunner {
       threads: product(block),
       sharedBytes: this.#totalShared,
       warpsEnd: this.#sectorMap,
+      isCounted: this.image.counting,
     };
-    const resident = new ResidentCta({ index, rank: isAlone ? 0 : index }, this.#memory, extents, () =>
-      this.image.counting ? this.#cta.clocks : undefined,
-    );
+    const rank = isAlone ? 0 : index;
+    const resident = new ResidentCta({ index, rank }, this.#memory, extents, () => this.#cta.clocks);
     this.#residents.push(resident);
     return resident;
   }
 
   #totalShared = 0;
-  /** CTAs draw work, and the one that has done least goes on, as on a GPU that runs them all at once. Only where it is counted who does how much. */
+  /** CTAs draw work, and the one that comes to its draw first goes on, as on a GPU that runs them all at once. Only where it is counted who does how much. */
   #takesTurns = false;
   #isLate: () => boolean = () => false;
 
@@ -745,9 +745,11 @@ export class CtaRunner {
       hasRun = true;
       const executed = this.#runSlice(warp);
       hasStopped ||= cta.states[warp] !== 'ready';
-      const began = cta.clocks.endSlice(executed);
-      if (this.#takesTurns) this.#noteDraw(warp);
-      this.#sampler?.endSlice(cta.place.linear, began, this.#slice());
+      if (cta.clocks) {
+        const began = cta.clocks.endSlice(executed);
+        this.#sampler!.endSlice(cta.place.linear, began, this.#slice());
+        if (this.#takesTurns) this.#noteDraw(cta.clocks.momentOf(warp));
+      }
       cta.instructions += executed;
       if (cta.instructions > instructionsPerCta)
         throw new KernelFault(
@@ -760,11 +762,11 @@ export class CtaRunner {
   }
 
   /** Whether the warp whose slice ends would draw work next: the first of the CTA's that do decides when it is the CTA's turn. */
-  #noteDraw(warp: number): void {
+  #noteDraw({ time }: Moment): void {
     const { i32 } = this.#memory;
     if (i32[LAUNCH.drawsNext >> 2] === 0) return;
     i32[LAUNCH.drawsNext >> 2] = 0;
-    this.#cta.drawsAt = Math.min(this.#cta.drawsAt ?? Infinity, this.#cta.clocks.momentOf(warp).time);
+    this.#cta.drawsAt = Math.min(this.#cta.drawsAt ?? Infinity, time);
   }
 
   /** A method, since V8 calls its runtime for a private getter. */
@@ -805,7 +807,7 @@ export class CtaRunner {
     const slice = isFollowed ? SLICE.followed : this.#slice();
     this.#currentWarp = warp;
     this.#memory.i32[budget] = slice;
-    this.#cta.clocks.beginSlice(warp, slice);
+    this.#cta.clocks?.beginSlice(warp, slice);
     const status = this.#run(at);
     if (status === RUN_STATUS.budgetSpent && this.#suspend(warp, at)) return slice - this.#memory.i32[budget]!;
     if (status === RUN_STATUS.exited) this.#cta.states[warp] = 'exited';
@@ -874,7 +876,7 @@ export class CtaRunner {
     this.#cta.states.forEach((state, warp) => {
       if (state === 'waiting') this.#cta.states[warp] = 'ready';
     });
-    this.#cta.clocks.meet(this.#allWarps);
+    this.#cta.clocks?.meet(this.#allWarps);
     this.#watcher?.barrier(id, this.#allWarps);
     return true;
   }
@@ -884,7 +886,7 @@ export class CtaRunner {
     const complete = this.#arrivals().filter((arrival) => arrival.threads >= arrival.expected);
     for (const arrival of complete) {
       const warps = this.#warpsAt(arrival);
-      this.#cta.clocks.meet(warps, this.#cta.arrived.get(arrival.id)?.at);
+      this.#cta.clocks?.meet(warps, this.#cta.arrived.get(arrival.id)?.at);
       this.#cta.arrived.delete(arrival.id);
       this.#reduceAtBarrier(arrival);
       this.#watcher?.barrier(arrival.id, warps);
@@ -917,7 +919,7 @@ export class CtaRunner {
       }
       if (group.lanes.some((lane) => clusterPhases[first + lane] !== CLUSTER_PHASE.complete)) continue;
       for (const lane of group.lanes) clusterPhases[first + lane] = CLUSTER_PHASE.outside;
-      this.#cta.clocks.meet([group.warp], this.#cta.metAt);
+      this.#cta.clocks?.meet([group.warp], this.#cta.metAt);
       this.#watcher?.clusterWait(group.warp);
       this.#resume(group);
       hasReleased = true;
@@ -941,7 +943,7 @@ export class CtaRunner {
   /** Ends the phase of the cluster's barrier if all threads have arrived. Who waits goes on at the next turn of its CTA. */
   #completeClusterBarrier(): boolean {
     if (!this.#meetsInCluster || !this.#residents.every(({ hasArrived }) => hasArrived)) return false;
-    const metAt = this.#residents.map(({ clocks }) => clocks.latest).reduce(laterOf);
+    const metAt = this.#residents.map(({ clocks }) => clocks?.latest ?? START).reduce(laterOf);
     for (const resident of this.#residents) {
       resident.metAt = metAt;
       const { clusterPhases } = resident;
@@ -1004,7 +1006,7 @@ export class CtaRunner {
     this.#watcher?.endCta();
     cta.hasEnded = true;
     cta.hasArrived = true;
-    const { time, narrow } = cta.clocks.latest;
+    const { time, narrow } = cta.clocks?.latest ?? START;
     this.#counts.criticalPath += time;
     this.#counts.criticalPathNarrow += narrow;
     this.#sampler?.endCta(linear, time);

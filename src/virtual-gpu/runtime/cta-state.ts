@@ -82,18 +82,24 @@ export class CtaState {
   readonly polls = new Map<number, Poll[]>();
   #lot: (() => number) | undefined;
 
-  readonly clocks: WarpClocks;
+  /** Of counted launches. */
+  readonly #clocks: WarpClocks | undefined;
   readonly #running: () => WarpClocks | undefined;
   /** While something arrives: when it was sent. */
   #sentAt: Moment | undefined;
 
   /**
-   * @param clocks of its warps.
-   * @param running clocks of the CTA that runs, be it another one of the cluster; undefined where nobody counts.
+   * @param clocks of its warps, where they are counted.
+   * @param running those of the CTA that runs, be it another one of the cluster.
    */
-  constructor(rank: number, shared: () => SharedPlace, clocks: WarpClocks, running: () => WarpClocks | undefined) {
+  constructor(
+    rank: number,
+    shared: () => SharedPlace,
+    clocks: WarpClocks | undefined,
+    running: () => WarpClocks | undefined,
+  ) {
     this.rank = rank;
-    this.clocks = clocks;
+    this.#clocks = clocks;
     this.#running = running;
     this.barriers = new Mbarriers(shared, () => this.now);
   }
@@ -109,6 +115,7 @@ export class CtaState {
     this.registers.reset(registersAtStart);
     this.barriers.forget();
     this.#landings.clear();
+    this.#sentAt = undefined;
     this.#outgoing.clear();
     this.polls.clear();
   }
@@ -120,7 +127,7 @@ export class CtaState {
 
   /** The warp that runs has found a phase of an mbarrier complete. */
   passed({ completedAt }: Mbarrier): void {
-    if (completedAt !== START) this.clocks.waitUntil(completedAt);
+    this.#clocks?.waitUntil(completedAt);
   }
 
   /**

@@ -18,6 +18,7 @@ export interface CtaExtents {
   readonly sharedBytes: number;
   /** End of the warps' states and their local memory. */
   readonly warpsEnd: number;
+  readonly isCounted: boolean;
 }
 
 /** Where a CTA lies. */
@@ -48,7 +49,8 @@ export class ResidentCta implements Neighbour {
   readonly arrived: ArrivedThreads = new Map();
   readonly state: CtaState;
   readonly suspended: SuspendedLanes;
-  readonly clocks: WarpClocks;
+  /** Of counted launches. */
+  readonly clocks: WarpClocks | undefined;
   /** By thread. */
   readonly clusterPhases: Uint8Array;
   /** Whether every thread that has not exited has arrived at the cluster's barrier. */
@@ -67,7 +69,7 @@ export class ResidentCta implements Neighbour {
   /**
    * @param index among those that run together: the CTAs of a cluster, or of a cooperative grid.
    * @param rank in its cluster.
-   * @param running clocks of the CTA that runs; undefined where nobody counts.
+   * @param running clocks of the CTA that runs.
    */
   constructor(
     { index, rank }: { index: number; rank: number },
@@ -78,7 +80,7 @@ export class ResidentCta implements Neighbour {
     this.index = index;
     this.#memory = memory;
     this.#extents = extents;
-    this.clocks = new WarpClocks(memory, extents.warps);
+    this.clocks = extents.isCounted ? new WarpClocks(memory, extents.warps) : undefined;
     this.state = new CtaState(rank, () => this.shared, this.clocks, running);
     this.suspended = new SuspendedLanes(this.state, memory);
     this.clusterPhases = new Uint8Array(extents.threads);
@@ -102,7 +104,7 @@ export class ResidentCta implements Neighbour {
     this.arrived.clear();
     this.state.reset(registersAtStart, landingSeed);
     this.suspended.reset();
-    this.clocks.reset();
+    this.clocks?.reset();
     this.metAt = START;
     this.drawsAt = undefined;
     this.clusterPhases.fill(CLUSTER_PHASE.outside);

@@ -3,9 +3,12 @@ import type { DType } from '../../../../src/core/dtype.ts';
 import { generatorSetsOf } from '../../../../src/core/plan/generator-sets.ts';
 import type { Generator } from '../../../../src/core/problem.ts';
 import { decode, encode } from '../../../../src/core/rounding.ts';
+import { planLaunches } from '../../../../src/evaluation/launches/plan-launches.ts';
+import { drawInputs } from '../../../../src/evaluation/oracle/draw-inputs.ts';
 import { generate } from '../../../../src/evaluation/oracle/generators/index.ts';
+import { DEVICE_SPECS } from '../../../../src/hardware/device-specs.ts';
 import { createStream } from '../../../../src/stats/random.ts';
-import { toyProblem } from '../../../support/toy-problem.ts';
+import { toyCandidate, toyProblem } from '../../../support/toy-problem.ts';
 
 const draw = (generator: Generator, shape: number[] = [8, 100], dtype: DType = 'f32'): Float64Array =>
   generate(generator, {
@@ -47,6 +50,20 @@ describe('special values', () => {
     const sets = generatorSetsOf({ ...file, inputs: { ...file.inputs, X: { ...X, domain: [...X.domain] } } });
     expect(Object.keys(sets)).toEqual(['subnormal:X', '-infinity:X', 'normal', 'large']);
     expect(sets['subnormal:X']).toEqual({ X: { kind: 'special', value: 'subnormal', ratio: 1 } });
+  });
+});
+
+describe('NaNs of inputs', () => {
+  it('have the bits of the host in one element of two, and those of a GPU in the other', () => {
+    const { file } = toyProblem();
+    const problem = toyProblem({ inputs: { ...file.inputs, X: { ...file.inputs.X!, domain: ['nan'] } } });
+    const dimensions = { R: 40, C: 50 };
+    const { buffers } = planLaunches({ problem, candidate: toyCandidate(), dimensions, spec: DEVICE_SPECS.get('l4')! });
+    const { bytes, tensors } = drawInputs({ problem, buffers, dimensions, seed: 1, generatorSet: 'nan:X' });
+    const words = new Uint16Array(bytes.get('X')!.slice().buffer);
+    const nans = [...tensors.X!.keys()].filter((i) => Number.isNaN(tensors.X![i]));
+    expect(new Set(nans.filter((i) => i % 2 === 1).map((i) => words[i]))).toEqual(new Set([0x7fff]));
+    expect(new Set(nans.filter((i) => i % 2 === 0).map((i) => words[i]))).toEqual(new Set([0x7e00]));
   });
 });
 
