@@ -79,9 +79,11 @@ async function subjectOf({ kernel: name, parameters, workload, dimensions }: Mea
 
 const rows = (await Promise.all(TABLES.map(rowsOf))).flat();
 const wanted = asked.length > 0 ? rows.filter(({ workload }) => asked.includes(workload)) : rows;
+const { device: timedOn, versions } = (JSON.parse(await readFile(TABLES[0]!, 'utf8')) as AgainstLibraries).views[0]!;
+const where = { device: timedOn.name, driver: timedOn.driver ?? 'unknown', compiler: versions.compiler ?? 'unknown' };
 const { recording, save } = await openRecording<TimeRecording>(options.output, () => ({
   schemaVersion: 1,
-  ...{ device: 'NVIDIA H200', driver: '580.159', compiler: 'NVRTC 13.0' },
+  ...where,
   recordedAt: new Date().toISOString(),
   entries: {},
 }));

@@ -46,8 +46,8 @@ const LEFT_OUT: Readonly<Record<Wait['kind'], string>> = {
     'waits at mbarriers are predicted from what warps execute before they arrive: how long a copy or a product is on its way ' +
     'is left out, and the kernel may be slower',
   cluster:
-    'the prediction leaves out waiting for other CTAs of the cluster, and the way to their shared memory: CTAs are predicted as if each ' +
-    'ran alone, and may be slower',
+    'waits for other CTAs of the cluster are predicted from what warps execute before they arrive: the way to their shared memory is ' +
+    'left out, and the kernel may be slower',
   print: 'the prediction leaves out what printf does: the kernel prints, and is slower than predicted',
 };
 

@@ -59,12 +59,16 @@ export function pollsOf({ body }: Pick<PtxFunction, 'body'>): ReadonlySet<PtxIns
 /**
  * Atomics in loops by which CTAs draw their work from a queue that all share: what they give decides a branch, or is told to the rest of the CTA
  * through shared memory.
+ * @param polls of the function: {@link pollsOf}.
  */
-export function drawsOf(fn: Pick<PtxFunction, 'body'>): ReadonlySet<PtxInstruction> {
+export function drawsOf(
+  fn: Pick<PtxFunction, 'body'>,
+  polls: ReadonlySet<PtxInstruction>,
+): ReadonlySet<PtxInstruction> {
   const instructions = instructionsOf(fn);
   const mayDraw = (one: PtxInstruction): boolean =>
     memoryActionOf(one) === 'atomic' && !TAKES_LOCK.some((part) => one.modifiers.includes(part));
-  return new Set([...pollsOf(fn)].filter((one) => mayDraw(one) && decides(one, instructions)));
+  return new Set([...polls].filter((one) => mayDraw(one) && decides(one, instructions)));
 }
 
 /** Whether a branch depends on what the instruction gives, or a store to shared memory tells it; values are followed through registers only. */

@@ -29,7 +29,8 @@ export interface Analysis {
   slots: RegisterSlots;
   registersPerThread: number;
   decisions: DecisionSites;
-  /** Atomics by which CTAs draw their work. */
+  /** Instructions with which it waits for other CTAs, and those of them by which CTAs draw their work. */
+  polls: ReadonlySet<PtxInstruction>;
   draws: ReadonlySet<PtxInstruction>;
 }
 
@@ -63,13 +64,14 @@ function analyse(module: PtxModule, functionName: string): Analysis {
   const fn = withCombinedSelections(withCanonicalNans(canonicalForm(inlined)));
   const cfg = buildControlFlowGraph(fn);
   const { uniform, divergentBlocks } = analyseUniformity(fn, cfg);
-  const draws = drawsOf(fn);
+  const polls = pollsOf(fn);
+  const draws = drawsOf(fn, polls);
   const blocks = splitBlocks(cfg, divergentBlocks, draws);
   const liveness = analyseLiveness(asGraph(blocks));
   const slots = assignSlots(blocks, liveness, (register) => registerKind(fn.registers.get(register)!));
   const decisions = decisionSites(blocks);
   const registersPerThread = registersOf(module, functionName);
-  return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions, draws };
+  return { inlined, fn, blocks, uniform, liveness, slots, registersPerThread, decisions, polls, draws };
 }
 
 function asGraph(blocks: JitBlock[]): ControlFlowGraph {
@@ -82,9 +84,6 @@ function asGraph(blocks: JitBlock[]): ControlFlowGraph {
  * @throws UnsupportedPtxError for calls that can't be inlined.
  */
 export const functionResources = oncePerFunction(estimateResources);
-
-/** Instructions with which a function waits for other CTAs. */
-export const pollsOfFunction = oncePerFunction((module, functionName) => pollsOf(analysisOf(module, functionName).fn));
 
 function estimateResources(module: PtxModule, functionName: string): KernelResources {
   const fn = inlineCalls(module, functionName);

@@ -7,7 +7,7 @@ import { mergedLoads } from '../ptx/merged-loads.ts';
 import { OriginTracer } from '../ptx/pointer-origins.ts';
 import { registersAtStart } from '../ptx/registers.ts';
 import { bitsOfPtxType } from '../ptx/types.ts';
-import { pollsOf, spinsOf } from '../ptx/waits.ts';
+import { spinsOf } from '../ptx/waits.ts';
 import { type Analysis, analysisOf } from './analyse-function.ts';
 import { BlockEmitter } from './codegen/block-emitter.ts';
 import { type JitBlock, readsClock } from './codegen/control/blocks.ts';
@@ -86,7 +86,6 @@ export function compileKernel(options: CompileKernelOptions): KernelImage {
       mergedLoads: options.counting ? mergedLoads(buildControlFlowGraph(fn).blocks) : new Map(),
       symbols: symbols.addresses,
       namesCtas: isNaming,
-      polls: pollsOf(fn),
       spins: spinsOf(fn),
       origins: new OriginTracer(fn, new Set(options.globals.keys())),
     },

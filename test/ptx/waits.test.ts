@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { predictionCaveats } from '../../src/evaluation/predict-outcome.ts';
 import { parsePtx } from '../../src/ptx/parse.ts';
-import { drawsOf, spinsOf, waitsIn } from '../../src/ptx/waits.ts';
+import { drawsOf, pollsOf, spinsOf, waitsIn } from '../../src/ptx/waits.ts';
 
 const module = (...lines: string[]): string =>
   [
@@ -51,7 +51,8 @@ describe('atomics by which CTAs draw work', () => {
     ['are none outside loops', module(DRAW, 'st.shared.u32 [%r3], %r2;'), 0],
     ['are none of shared memory', loop('atom.shared.add.u32 %r2, [%r3], 1;', 'st.shared.u32 [%r3], %r2;'), 0],
   ])('%s', (_, ptx, count) => {
-    expect(drawsOf(parsePtx(ptx).functions[0]!).size).toBe(count);
+    const [fn] = parsePtx(ptx).functions;
+    expect(drawsOf(fn!, pollsOf(fn!)).size).toBe(count);
   });
 });
 

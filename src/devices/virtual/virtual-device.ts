@@ -52,7 +52,7 @@ import { inlineCalls } from '../../ptx/inline-calls.ts';
 import { typeOf } from '../../ptx/instruction-parts.ts';
 import { definitionsAndUses } from '../../ptx/instructions/properties.ts';
 import { seededOrder } from '../../stats/random.ts';
-import { analysisOf, functionResources, pollsOfFunction } from '../../virtual-gpu/analyse-function.ts';
+import { analysisOf, functionResources } from '../../virtual-gpu/analyse-function.ts';
 import { type SampledLaunch, simulateCache, simulateCacheOfPart } from '../../virtual-gpu/cache-model/simulate.ts';
 import { constantsOf } from '../../virtual-gpu/decisions/code-constants.ts';
 import { DecisionLog } from '../../virtual-gpu/decisions/decision-log.ts';
@@ -496,7 +496,7 @@ export class VirtualDevice implements Device {
           gridBarrier: gridBarrier && this.#memory.block(gridBarrier).offset,
           mostResident: traced
             ? undefined
-            : mostResident(step, { image, resources }, pollsOfFunction(module.kept.ptx, symbol), this.spec),
+            : mostResident(step, { image, resources }, analysisOf(module.kept.ptx, symbol).polls, this.spec),
           block: step.block,
           dynamicSharedBytes: step.dynamicSharedBytes,
           parameters: packed.bytes,

@@ -71,8 +71,10 @@ export function shapesOfDifferences(
   return open.flatMap(([name, { default: other, maximum = Number.MAX_SAFE_INTEGER }]) => {
     if (typeof other !== 'string' || !open.some(([one]) => one === other)) return [];
     return blocksFirst(byLot(numbers, seed, `differences of ${name}`)).flatMap((number, i) => {
-      const least = 1 + stream.uniform(i) * MOST_BESIDE_DIFFERENCE;
-      const sizes = open.map(([one, { minimum = 1 }]) => [one, one === other ? Math.floor(least) : minimum] as const);
+      const smaller = 1 + Math.floor(stream.uniform(i) * MOST_BESIDE_DIFFERENCE);
+      const sizes = open.map(
+        ([one, { minimum = 1 }]) => [one, one === other ? Math.max(minimum, smaller) : minimum] as const,
+      );
       const shape = { ...timed, ...Object.fromEntries([...chosen, ...sizes]) };
       shape[name] = shape[other]! + number;
       return number >= BLOCK && shape[name] <= maximum && takes(shape) && isWithin(most, problem, shape) ? [shape] : [];

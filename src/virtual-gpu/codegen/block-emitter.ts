@@ -151,7 +151,7 @@ export class BlockEmitter {
     emitTerminator(this.frame);
   }
 
-  /** A warp that waits for others of its CTA lets them run; in a cooperative launch, so does a CTA that waits for others. */
+  /** A warp that waits for others of its CTA lets them run; where CTAs take turns, so does one that waits for others, or is about to draw work. */
   #giveWay(): void {
     const { b, block, kernel, locals } = this.frame;
     if (block.instructions.some((instruction) => kernel.spins.has(instruction))) {

@@ -60,7 +60,7 @@ export interface Runtime {
 
 /** What the emitters of a kernel are given. */
 interface KernelParts
-  extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uniform' | 'slots' | 'decisions' | 'draws'> {
+  extends Pick<Analysis, 'fn' | 'blocks' | 'liveness' | 'uniform' | 'slots' | 'decisions' | 'polls' | 'draws'> {
   readonly module: ModuleBuilder;
   readonly helpers: Helpers;
   readonly imports: Imports;
@@ -76,8 +76,7 @@ interface KernelParts
   /** Its addresses of shared memory hold the rank of the CTA. */
   readonly namesCtas: boolean;
   readonly origins: OriginTracer;
-  /** With which the kernel waits for other CTAs. */
-  readonly polls: ReadonlySet<PtxInstruction>;
+  /** With which warps wait for others of their CTA. */
   readonly spins: ReadonlySet<PtxInstruction>;
 }
 

@@ -82,24 +82,13 @@ export class CtaState {
   readonly polls = new Map<number, Poll[]>();
   #lot: (() => number) | undefined;
 
-  /** Of counted launches. */
-  readonly #clocks: WarpClocks | undefined;
+  /** Clocks of the CTA that runs, be it another one of the cluster; undefined where nobody counts. */
   readonly #running: () => WarpClocks | undefined;
   /** While something arrives: when it was sent. */
   #sentAt: Moment | undefined;
 
-  /**
-   * @param clocks of its warps, where they are counted.
-   * @param running those of the CTA that runs, be it another one of the cluster.
-   */
-  constructor(
-    rank: number,
-    shared: () => SharedPlace,
-    clocks: WarpClocks | undefined,
-    running: () => WarpClocks | undefined,
-  ) {
+  constructor(rank: number, shared: () => SharedPlace, running: () => WarpClocks | undefined) {
     this.rank = rank;
-    this.#clocks = clocks;
     this.#running = running;
     this.barriers = new Mbarriers(shared, () => this.now);
   }
@@ -125,9 +114,9 @@ export class CtaState {
     return this.#sentAt ?? this.#running()?.now ?? START;
   }
 
-  /** The warp that runs has found a phase of an mbarrier complete. */
+  /** The warp that runs has found a phase of an mbarrier of its own CTA complete. */
   passed({ completedAt }: Mbarrier): void {
-    this.#clocks?.waitUntil(completedAt);
+    this.#running()?.waitUntil(completedAt);
   }
 
   /**

@@ -40,7 +40,7 @@ export class WarpClocks {
     this.#memory.i32[LAUNCH.narrow >> 2] = 0;
   }
 
-  /** Returns when the slice began, if it is reckoned back from its end. */
+  /** Returns when the slice began, or later by as long as the warp waited in it. */
   endSlice(executed: number): number {
     const { time, narrow } = this.#moments[this.#running]!;
     this.#moments[this.#running] = { time: time + executed, narrow: narrow + this.#memory.i32[LAUNCH.narrow >> 2]! };

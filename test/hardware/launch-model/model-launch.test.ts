@@ -420,6 +420,9 @@ describe('latency', () => {
     const { latency } = modelLaunch(launch, l4);
     expect(latency.path).toEqual({ balanced: 100, serial: 100 });
     expect(latency.serialClocks).toBeCloseTo(100 * (1 + l4.latencyClocks.shared.value), 6);
+    // Walks of other warps, beside the path.
+    const beside = modelLaunch({ ...launch, criticalPathNarrowInstructions: 0 }, l4).latency;
+    expect(beside.serialClocks).toBeCloseTo(100, 6);
   });
 
   it('is at least the way of a warp’s requests, one line after the other', () => {

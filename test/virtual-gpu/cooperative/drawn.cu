@@ -51,7 +51,7 @@ extern "C" __global__ void drawn_ahead(unsigned* queue, unsigned* out, unsigned 
 extern "C" __global__ void places(unsigned* queue, unsigned* out, unsigned tiles, unsigned work) {
   for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const unsigned place = atomicAdd(queue, 1u);
-    out[place] = worked(place, work) != 0;
+    out[place] = worked(tile, 0);
   }
 }
 
@@ -66,6 +66,30 @@ extern "C" __global__ void pairs_apart(unsigned* queue, unsigned* out, unsigned 
     meet(1 + pair);
   }
   out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+// The second pair waits for what the first one does, which only arrives.
+extern "C" __global__ void pair_after_arrival(unsigned* queue, unsigned* out, unsigned tiles, unsigned work) {
+  if (threadIdx.x < 64) {
+    out[threadIdx.x] = worked(threadIdx.x, tiles * work);
+    asm volatile("bar.arrive 1, 128;" ::: "memory");
+    return;
+  }
+  asm volatile("bar.sync 1, 128;" ::: "memory");
+  out[threadIdx.x] = worked(out[threadIdx.x - 64], tiles * work);
+}
+
+// All wait for one thread.
+extern "C" __global__ void one_thread(unsigned* queue, unsigned* out, unsigned tiles, unsigned work) {
+  if (threadIdx.x == 0) out[0] = worked(1, tiles * work);
+  __syncthreads();
+}
+
+// One thread of a warp works beside another warp, which works longer.
+extern "C" __global__ void one_thread_beside(unsigned* queue, unsigned* out, unsigned tiles, unsigned work) {
+  if (threadIdx.x == 0) out[0] = worked(1, tiles * work);
+  if (threadIdx.x >= 32) out[threadIdx.x] = worked(threadIdx.x, 2 * tiles * work);
+  __syncthreads();
 }
 
 // The second pair waits for what the first one does, by an mbarrier.

@@ -81,7 +81,7 @@ export class ResidentCta implements Neighbour {
     this.#memory = memory;
     this.#extents = extents;
     this.clocks = extents.isCounted ? new WarpClocks(memory, extents.warps) : undefined;
-    this.state = new CtaState(rank, () => this.shared, this.clocks, running);
+    this.state = new CtaState(rank, () => this.shared, running);
     this.suspended = new SuspendedLanes(this.state, memory);
     this.clusterPhases = new Uint8Array(extents.threads);
   }
